@@ -213,6 +213,9 @@ func (c *compiler) checkOptions() {
 	if isNilPointer(o.Checkpoints) {
 		c.fail("", "Checkpoints is a nil %T; check the error of its constructor", o.Checkpoints)
 	}
+	if o.Executor != nil && o.Executor.Execute == nil {
+		c.fail("", "Executor has no function Execute")
+	}
 	if o.Durability > Exit {
 		c.fail("", "unknown %s", o.Durability)
 	}

@@ -86,6 +86,7 @@ func TestCompileReportsEveryMistake(t *testing.T) {
 		"pause":          {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{PauseBefore: []string{"x"}, PauseAfter: []string{"y", graph.AllNodes}}, want: []string{"x PauseBefore or PauseAfter names it", "y PauseBefore or PauseAfter names it"}, is: graph.ErrUnknownNode},
 		"limits":         {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{MaxSteps: -1}, want: []string{" cannot be negative"}},
 		"no store":       {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{Checkpoints: (*memcheckpoint.Store)(nil)}, want: []string{" Checkpoints is a nil *memcheckpoint.Store"}},
+		"no execute":     {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{Executor: &graph.Executor{}}, want: []string{" Executor has no function Execute"}},
 		"durability":     {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a") }, opts: graph.Options{Durability: 9}, want: []string{" unknown durability(9)"}},
 		"channels apart": {fill: func(b *graph.Builder) { b.Subgraph("a", sub(state.Append[string]("trail"))); b.Edge(graph.Start, "a") }, want: []string{`a channel "trail" of their own`}},
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/weft-go/weft/internal/engine"
 )
 
-// An Executor passes the tasks of a superstep to other processes, through a queue, in [Options]. There,
+// An Executor passes the tasks of a superstep to other processes, through a queue. There,
 // [Graph.RunTasks] runs them. The results travel through the checkpoint store, which all
-// processes share. Package executortest has a suite for implementations.
+// processes share. Set it in [Options]. Package executortest has a suite for implementations.
 //
 // The functions may be called concurrently. An Executor must not change after it was given to a graph.
 type Executor struct {
@@ -18,7 +18,7 @@ type Executor struct {
 	// number of due tasks. The run itself executes the tasks of the other nodes, at the same
 	// time. Takes is called once a superstep for each node, and must not panic. Nil means that it takes every node.
 	Takes func(node string, due int) bool
-	// Execute must not be nil. It has the tasks run, and returns when RunTasks has returned nil for each of them. The
+	// Execute must not be nil, or Compile returns an error. It has the tasks run, and returns when RunTasks has returned nil for each of them. The
 	// argument has one set for each node. Execute may split a set, and may pass a task on
 	// more than once.
 	//

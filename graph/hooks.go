@@ -8,13 +8,13 @@ import (
 )
 
 // Hooks are functions that are called when a run, a superstep or a task begins, for tracing
-// and metrics, in [Options] and [RunOptions]. Any of them may be nil. Package graph/otelgraph has them for OpenTelemetry.
+// and metrics. Set them in [Options] or [RunOptions]. Any of them may be nil. Package graph/otelgraph has them for OpenTelemetry.
 // Hooks must not change after they were given to a graph or a run.
 //
 // A hook returns a context derived from its own. What runs inside sees the values of that
 // context: the supersteps of a run, the tasks of a superstep, and the node of a task with
-// its middleware. A subgraph sees those of the task that runs it, and the hooks are called for its runs,
-// supersteps and tasks too. So a hook that adds a wrapper of models to each context adds it again at each
+// its middleware. A subgraph sees the values of the context of the task that runs it, and the hooks are called for
+// its runs, supersteps and tasks too. So a hook that adds a wrapper of models to each context adds it again at each
 // level: look first whether the context has it, as [callbacks] does.
 //
 // A hook also returns a function that is called once at the end, or nil.

@@ -28,6 +28,7 @@ func IdleTimeout(m Model, d time.Duration) Model {
 			timer := time.AfterFunc(d, func() { cancel(silent) })
 			defer timer.Stop()
 			ended := func() bool { return errors.Is(context.Cause(ctx), silent) }
+			complete := false
 			for chunk, err := range streamOf(ctx, m, r) {
 				timer.Stop()
 				if ended() {
@@ -36,11 +37,11 @@ func IdleTimeout(m Model, d time.Duration) Model {
 				if !yield(chunk, err) || err != nil {
 					return
 				}
-				if chunk.Kind != ChunkEnd {
+				if complete = chunk.Kind == ChunkEnd; !complete {
 					timer.Reset(d)
 				}
 			}
-			if ended() {
+			if !complete && ended() { // the timer can fire while the end of the reply arrives
 				yield(Chunk{}, silent)
 			}
 		}

@@ -130,3 +130,19 @@ func TestIdleTimeoutLeftEarly(t *testing.T) {
 		}
 	})
 }
+
+// TestIdleTimeoutAtTheEndOfAReply proves that a reply whose end arrives just as the time is over is complete, or has the error
+// in place of its end, and never both.
+func TestIdleTimeoutAtTheEndOfAReply(t *testing.T) {
+	t.Parallel()
+	for range 100 { // the timer of the limit and that of the model fire together, in any order
+		synctest.Test(t, func(t *testing.T) {
+			complete := false
+			for c, err := range llm.IdleTimeout(waiting(true, 0, 0, time.Second), time.Second).Stream(t.Context(), hello) {
+				require.False(t, complete, "%+v %v after the end", c, err)
+				complete = c.Kind == llm.ChunkEnd && err == nil
+				time.Sleep(time.Millisecond) // until the function of the limit's timer has run
+			}
+		})
+	}
+}

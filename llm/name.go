@@ -24,7 +24,7 @@ func (n named) ModelName() ModelName { return n.name }
 func (n named) String() string { return strings.TrimSpace(n.name.Provider + " " + n.name.Model) }
 
 // NameOf returns the name of a model: the result of its method ModelName, if it has one. A model
-// in a [Retry], [Limit], [Trace] or [Log] keeps its name. A [Fallback] has none.
+// in a [Retry], [Limit], [IdleTimeout], [Trace] or [Log] keeps its name. A [Fallback] has none.
 func NameOf(m Model) ModelName {
 	for {
 		switch x := m.(type) {

@@ -90,18 +90,23 @@ func (s *Store) lease(ctx context.Context, thread string) (*lease, error) {
 		switch {
 		case s.busy == Interrupt || s.busy == Rollback:
 			return l.takeOver(ctx)
-		case s.busy == Reject, s.busyWait > 0 && time.Since(start) >= s.busyWait:
-			return nil, busyError(g)
+		case s.busy == Reject:
+			return nil, rejection(g.left)
+		case s.busyWait > 0 && time.Since(start) >= s.busyWait:
+			return nil, ErrThreadBusy
 		}
 		if err := pgdb.Pause(ctx, wait); err != nil {
-			return nil, fmt.Errorf("%w: %w", busyError(g), err)
+			return nil, fmt.Errorf("%w: %w", ErrThreadBusy, err)
 		}
 	}
 }
 
-// busyError returns an [ErrThreadBusy] that says when the lease of the other run ends. A living run renews it.
-func busyError(g grant) error {
-	return fmt.Errorf("%w; if its process died, the thread is free in %v, and ConflictWait waits for that", ErrThreadBusy, max(g.left, 0).Round(time.Second))
+// rejection returns an [ErrThreadBusy] that says when the lease of the other run ends. A living run renews it.
+func rejection(left time.Duration) error {
+	if left = left.Round(time.Second); left <= 0 {
+		return ErrThreadBusy
+	}
+	return fmt.Errorf("%w; if its process died, the thread is free in %v, and ConflictWait waits for that", ErrThreadBusy, left)
 }
 
 // maxBusyWait is the maximum time between two requests of a run that waits for a thread.
@@ -146,7 +151,7 @@ func (l *lease) takeOver(ctx context.Context) (*lease, error) {
 		return nil, err
 	}
 	if !g.given {
-		return nil, busyError(g)
+		return nil, ErrThreadBusy
 	}
 	l.begin(start)
 	if l.busy == Interrupt {

@@ -122,6 +122,24 @@ func TestBusyErrorSaysWhenTheLeaseEnds(t *testing.T) {
 	}
 }
 
+// A run that finds the thread busy, although its lease has just ended, does not say that it is free in 0 s, and a run
+// that takes the thread over in vain does not recommend to wait.
+func TestBusyErrorWithoutAnEndOfTheLease(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	lease(t, p.open(t), "t")
+	expire(t, p)
+	do(t, p, `CREATE FUNCTION weft.keep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`)
+	do(t, p, `CREATE TRIGGER keep BEFORE UPDATE ON weft.cp_thread FOR EACH ROW EXECUTE FUNCTION weft.keep()`)
+	for _, policy := range []pgcheckpoint.BusyPolicy{pgcheckpoint.Reject, pgcheckpoint.Interrupt} {
+		p.options.Busy = policy
+		_, err := p.open(t).Lease(t.Context(), "t")
+		wantErr(t, "busy", err, pgcheckpoint.ErrThreadBusy)
+		assert.NotContains(t, err.Error(), "ConflictWait", policy)
+	}
+	do(t, p, `DROP TRIGGER keep ON weft.cp_thread`)
+}
+
 func TestBusyWaitWaitsUntilTheThreadIsFree(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -130,13 +148,15 @@ func TestBusyWaitWaitsUntilTheThreadIsFree(t *testing.T) {
 	p.options.Busy, p.options.BusyWait = pgcheckpoint.Wait, time.Millisecond
 	_, err := p.open(t).Lease(ctx, "t")
 	wantErr(t, "after the time", err, pgcheckpoint.ErrThreadBusy)
+	assert.NotContains(t, err.Error(), "ConflictWait", "it has waited")
 
 	p.options.BusyWait = 0
 	patient := p.open(t)
-	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
 	_, err = patient.Lease(short, "t")
 	wantErr(t, "when its context ends", err, context.DeadlineExceeded)
+	assert.NotContains(t, err.Error(), "ConflictWait", "it has waited")
 
 	go func() { wantNoErr(t, "release", first.Release(ctx)) }()
 	put(t, lease(t, patient, "t"), "t", 1)

@@ -2,27 +2,38 @@ package agent_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"iter"
 	"strings"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
-	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/state"
 )
 
-// streamed returns a model whose replies the readers of the run get as they arrive.
+// streamed returns a model whose replies the readers of the run get as they arrive. It is for llm.WithWrap.
 func streamed(m llm.Model) llm.Model {
-	return llm.ModelFunc(func(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
-		var reply llm.Message
-		return node.Tee(ctx, llm.Stream(ctx, m, r, &reply)) // Stream gives the chunks of a reply one id
-	})
+	stream := func(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
+		return func(yield func(llm.Chunk, error) bool) {
+			id := rand.Text()                      // one for each reply
+			for c, err := range m.Stream(ctx, r) { // llm.Stream would apply the wrappers of the context again
+				c.MessageID = id
+				if err == nil {
+					graph.Emit(ctx, c)
+				}
+				if !yield(c, err) {
+					return
+				}
+			}
+		}
+	}
+	return llm.Named(llm.ModelFunc(stream), llm.NameOf(m))
 }
 
-// As emits nothing. With such a model, a node streams the answer while the model writes it.
+// As emits nothing. With this wrapper, a node streams the answer while the model writes it.
 func Example_streamedAnswer() {
 	type forecast struct {
 		Rain   bool `json:"rain"`
@@ -32,7 +43,7 @@ func Example_streamedAnswer() {
 	chance := state.Last[int]("chance")
 	b := graph.New("weather", chance)
 	b.Node("forecast", func(ctx context.Context, _ state.View) (state.Update, error) {
-		answer, _, err := llm.As[forecast](ctx, streamed(model), llm.Request{Messages: []llm.Message{llm.User("Athens?")}})
+		answer, _, err := llm.As[forecast](llm.WithWrap(ctx, streamed), model, llm.Request{Messages: []llm.Message{llm.User("Athens?")}})
 		return state.Update{chance.Put(answer.Chance)}, err
 	})
 	b.Edge(graph.Start, "forecast")

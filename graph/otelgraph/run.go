@@ -25,6 +25,7 @@ type activeKey struct{}
 type activeRun struct {
 	telemetry *Telemetry
 	span      trace.Span
+	worker    bool // the run is elsewhere, and the span belongs to the caller of RunTasks
 
 	mu     sync.Mutex
 	linked map[string]bool // the traceparents to which the span has links
@@ -40,8 +41,11 @@ func (a *activeRun) enter(ctx context.Context, outer *activeRun) context.Context
 }
 
 // link links the span of the run to the span of an earlier run. The attribute is for backends that
-// keep no links.
+// keep no links. In a worker, only the tasks have links.
 func (a *activeRun) link(parent string) {
+	if a.worker {
+		return
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.linked[parent] {
@@ -152,17 +156,18 @@ func (t *Telemetry) step(ctx context.Context, r graph.Running) (context.Context,
 }
 
 // task is the hook of a task. In a worker of an executor, the run is elsewhere: the span of the caller of RunTasks is
-// in its place, or the task begins a trace if there is none.
+// in its place, which may be in another process, or the task begins a trace if there is none.
 func (t *Telemetry) task(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
 	around := trace.SpanFromContext(ctx)
-	begins := false
+	first := false // whether no span of this process is around the task
 	active, _ := ctx.Value(activeKey{}).(*activeRun)
 	if active == nil {
-		begins = !around.SpanContext().IsValid()
-		active = &activeRun{telemetry: t, span: around}
+		caller := around.SpanContext()
+		first = !caller.IsValid() || caller.IsRemote()
+		active = &activeRun{telemetry: t, span: around, worker: true}
 		ctx = active.enter(ctx, nil)
 	}
-	if !around.IsRecording() && !begins {
+	if !around.IsRecording() && !first {
 		return ctx, unsampled(ctx, r.Resumed)
 	}
 	attrs := trace.WithAttributes(kindChain, graphKey.String(r.Graph), nodeKey.String(r.Node), taskKey.String(r.Task), stepKey.Int(r.Step), resumedKey.Bool(r.Resumed))
@@ -182,7 +187,7 @@ func (t *Telemetry) task(ctx context.Context, r graph.Running) (context.Context,
 		name = key
 	}
 	ctx, span := t.tracer.Start(ctx, "task "+name, options...)
-	if !span.IsRecording() { // a task that begins a trace may not be sampled
+	if !span.IsRecording() { // the first span of a process may not be sampled
 		return ctx, unsampled(ctx, r.Resumed)
 	}
 	return ctx, func(e graph.Outcome) {

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -41,20 +42,27 @@ func TestTasksInAWorkerAreTraced(t *testing.T) {
 		"      task ask outcome=paused",
 		"        chat echo outcome=done",
 	}
+	type enter func(context.Context, trace.Span) context.Context
 	for name, tt := range map[string]struct {
-		job  bool // the worker has a span
+		job  enter // gives the worker a span
 		want []string
-	}{"below a span": {true, below}, "without a span": {false, alone}} {
+	}{
+		"below a span": {trace.ContextWithSpan, below},
+		"below a span of another process": {func(ctx context.Context, s trace.Span) context.Context {
+			return trace.ContextWithRemoteSpanContext(ctx, s.SpanContext())
+		}, below},
+		"without a span": {nil, alone},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := record(otelgraph.Options{})
 			asked := graph.NewInterrupt[string, string]("asked")
 			g := newOuter(t, r.Telemetry, asked, func(g *graph.Graph, s graph.TaskSet) error {
 				ctx := context.Background()
-				if tt.job {
-					c, span := r.provider.Tracer("test").Start(ctx, "job")
+				if tt.job != nil {
+					_, span := r.provider.Tracer("test").Start(ctx, "job")
 					defer span.End()
-					ctx = c
+					ctx = tt.job(ctx, span)
 				}
 				return g.RunTasks(ctx, s)
 			})
@@ -68,9 +76,13 @@ func TestTasksInAWorkerAreTraced(t *testing.T) {
 			snap, err = g.Thread("t").Invoke(t.Context(), asked.Answer(snap.Pauses[0].ID, "yes"))
 			require.NoError(t, err)
 			assert.Equal(t, "yes", text.Get(snap))
-			second := only(t, r.take(), "task ask")
+			spans = r.take()
+			second := only(t, spans, "task ask")
 			require.Len(t, second.Links, 1)
 			assert.Equal(t, first.SpanContext.SpanID(), second.Links[0].SpanContext.SpanID())
+			if tt.job != nil {
+				assert.Empty(t, only(t, spans, "job").Links, "the task has the link")
+			}
 			assert.Len(t, r.points(t, "gen_ai.client.operation.duration"), 1, "one model, whose requests are counted")
 		})
 	}

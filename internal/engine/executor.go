@@ -25,7 +25,6 @@ type TaskSet struct {
 }
 
 // An Executor runs tasks elsewhere. [NewExecutor] makes it.
-// A program that does not call NewExecutor is linked without this file.
 type Executor interface {
 	// runTasks runs the due tasks. It returns false if it takes none of them.
 	runTasks(r *run, tasks []Task) (bool, error)

@@ -12,7 +12,7 @@
 //   - Each write is atomic. If the connection is lost during a write, the write may or may not have been
 //     made, and the error is [ErrUnreachable]. Facts of a job and messages with an ID can be written again
 //     safely.
-//   - Most calls take one statement and one round trip; a list takes one for each 256 items. A search ranks
+//   - Most calls take one statement and one round trip; a list takes one for each page. A search ranks
 //     by words and by vectors, and counts, in one statement. More than 64 new chunks are stored with COPY.
 //   - Vectors are compared exactly, which is fast for scopes of up to about 20,000 facts or chunks. For
 //     larger scopes, create an index with [DB.Index]. If the index returns too few rows, all vectors are

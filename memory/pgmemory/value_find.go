@@ -138,9 +138,9 @@ func (v *valueStore) next(ctx context.Context, s driver.Scope, q *driver.ValueSe
 // refreshing returns a statement that selects values and restarts the TTL of sliding values. It
 // skips values that another transaction has locked.
 //
-// Even so it may wait: for a write that changes a value which another read has changed while this one was about to lock it.
-// If the write also waits for a value that this one has locked, that is a deadlock, which PostgreSQL finds after a second.
-// So the statement fails before that, and is sent again. The argument once says that it cannot be sent again, because it is
+// It can still wait. Between the scan and the lock of a row, another read may update the row, and a write may lock its new
+// version. If that write waits for a row that this statement has locked, they deadlock, and PostgreSQL notices after a second.
+// lock_timeout ends this statement earlier, and it is sent again. The argument once says that it cannot be sent again, because it is
 // part of a transaction of the caller.
 func refreshing(chosen, order string, once bool) string {
 	limit := `set_config('lock_timeout', '200ms', true)`
