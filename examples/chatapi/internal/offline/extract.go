@@ -11,8 +11,10 @@ import (
 )
 
 var (
-	ends    = regexp.MustCompile(`[.!;\n]+(?:\s+|$)`)
-	says    = regexp.MustCompile(`(?i)^(?:well,? |and |by the way,? |also,? )*((?:i am|i'm|i’m|i live|i work|i use|i need|i have|i like|i love|i prefer|i hate|i don't like|i do not like|i moved|i have moved|i['’]ve moved|i no longer|my|our|we are|we use|call me)\b.+|(?:i don['’]t|i do not)\b.+\bany ?more\b.*)$`)
+	ends = regexp.MustCompile(`[.!;\n]+(?:\s+|$)`)
+	says = regexp.MustCompile(`(?i)^(?:well,? |and |by the way,? |also,? )*((?:i am|i'm|i’m|i live|i work|i use|i need|i have|i like|i love|i prefer|i hate|i don't like|i do not like|i moved|i have moved|i['’]ve moved|i no longer|my|our|we are|we use|call me)\b.+|(?:i don['’]t|i do not)\b.+\bany ?more\b.*)$`)
+	// moves finds a move of something else than the user. It tells nothing of the user.
+	moves   = regexp.MustCompile(`(?i)^i(?: have|['’]ve)? moved (?:the|my|our|it|his|her|their)\b`)
 	prefers = regexp.MustCompile(`(?i)^(?:i like|i love|i prefer|i hate|i don't like|i do not like)\b`)
 )
 
@@ -31,7 +33,7 @@ func Extract(_ context.Context, t extract.Turn) ([]extract.Proposal, error) {
 			sentence = fact
 		}
 		m := says.FindStringSubmatch(sentence)
-		if m == nil || strings.HasSuffix(sentence, "?") || len(found) == maxFacts {
+		if m == nil || strings.HasSuffix(sentence, "?") || moves.MatchString(m[1]) || len(found) == maxFacts {
 			continue
 		}
 		p := extract.Proposal{Kind: memory.Plain, Content: m[1], Evidence: m[1], Importance: 0.5}

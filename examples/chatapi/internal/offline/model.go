@@ -79,9 +79,13 @@ func reply(r llm.Request) llm.Message {
 	if words, all, ok := topic(t.message); ok && slices.Contains(t.tools, forgetTool) && !t.last {
 		return t.forget(words, all)
 	}
-	if words := declined(t.message); words != "" && !strings.HasSuffix(t.message, "?") && slices.Contains(t.tools, agentmemory.StoreTool) {
-		return llm.Assistant(fmt.Sprintf("I keep no fact of this message, because it says %q. What I know already stays: say \"forget\" with words of it to remove it. "+
-			"The conversation has the message until it is deleted.", words))
+	if words := declined(t.message); words != "" && slices.Contains(t.tools, agentmemory.StoreTool) {
+		text := fmt.Sprintf("I keep no fact of this message, because it says %q. What I know already stays: say \"forget\" with words of it to remove it. "+
+			"The conversation has the message until it is deleted.", words)
+		if strings.HasSuffix(t.message, "?") {
+			text += " If you asked something, ask it in another message."
+		}
+		return llm.Assistant(text)
 	}
 	if len(t.steps) > 0 {
 		if text := t.answer(t.steps[len(t.steps)-1]); text != "" {
@@ -162,10 +166,6 @@ func (t talk) call(tool string, arguments map[string]any) llm.Message {
 // choose picks a tool by the words of the message.
 func (t talk) choose() (string, map[string]any) {
 	fact, _, toStore := toRemember(t.message)
-	query := map[string]any{"query": t.message}
-	if ofHome.MatchString(t.message) {
-		query["query"] = t.message + " moved"
-	}
 	switch {
 	case toStore && t.has(agentmemory.StoreTool):
 		return agentmemory.StoreTool, map[string]any{"content": fact, "evidence": fact}
@@ -176,9 +176,13 @@ func (t talk) choose() (string, map[string]any) {
 	case ofAll.MatchString(t.message) && t.has(agentmemory.RecallTool):
 		return agentmemory.RecallTool, map[string]any{"query": "", "limit": 50}
 	case ofUser.MatchString(t.message) && !howTo.MatchString(t.message) && t.has(agentmemory.RecallTool):
-		return agentmemory.RecallTool, query
+		query := t.message
+		if ofHome.MatchString(query) {
+			query += " moved"
+		}
+		return agentmemory.RecallTool, map[string]any{"query": query}
 	case t.has(agentmemory.SearchTool):
-		return agentmemory.SearchTool, query
+		return agentmemory.SearchTool, map[string]any{"query": t.message}
 	}
 	return "", nil
 }

@@ -59,6 +59,21 @@ func TestChooses(t *testing.T) {
 		"Remember that my PIN is 1, but never store my name.":          `I keep no fact of this message, because it says "never store".`,
 		"I do not want you to save this. I am Ann.":                    `I keep no fact of this message, because it says "do not want you to save".`,
 		"Remember that I never save money":                             `store_memory {"content":"I never save money","evidence":"I never save money"}`,
+		"Don't forget that I keep bees":                                `store_memory {"content":"I keep bees","evidence":"I keep bees"}`,
+		"Do not forget my savings plan":                                `store_memory {"content":"my savings plan","evidence":"my savings plan"}`,
+		"My son never learned to drive":                                `You said: `,
+		"I'm not saving for a house":                                   `You said: `,
+		"I could not save the file":                                    `You said: `,
+		"I do not want to keep my car":                                 `You said: `,
+		"The wall between us and the shop is thin":                     `You said: `,
+		"Can you please not store that?":                               `I keep no fact of this message, because it says "Can you please not store".`,
+		"I am Ann, do not save any of it. What is my plan?":            `I keep no fact of this message, because it says "do not save".`,
+		"I am Ann. This stays between us.":                             `I keep no fact of this message, because it says "between us".`,
+		"Don't you remember that?":                                     `recall_memory {"query":"Don't you remember that?"}`,
+		"I'm allergic to nuts. Why do you never remember that?":        `recall_memory `,
+		"Where did I live before?":                                     `recall_memory {"query":"Where did I live before? moved"}`,
+		"What is my e-mail address?":                                   `recall_memory {"query":"What is my e-mail address?"}`,
+		"Where do I find the home page?":                               `recall_memory {"query":"Where do I find the home page?"}`,
 		"I don't remember that.":                                       `You said: "I don't remember that."`,
 		"You should remember this.":                                    `You said: "You should remember this."`,
 		"You should please remember this.":                             `You said: `,
@@ -85,6 +100,9 @@ func TestChooses(t *testing.T) {
 		if m := ask(t, r); len(m.ToolCalls) > 0 || m.Text() == "" {
 			t.Errorf("without the tool: got %+v", m)
 		}
+	}
+	if got := ask(t, with("I am Ann, do not save that. What is my plan?", all...)).Text(); !strings.HasSuffix(got, "If you asked something, ask it in another message.") {
+		t.Errorf("declined, with a question: got %s", got)
 	}
 	last := with("Where do I live?", all...)
 	last.ToolChoice.Mode = llm.ToolsNone
@@ -187,6 +205,14 @@ func TestExtract(t *testing.T) {
 		"I live at Elm Road. I'd rather you did not keep my address.":            nil,
 		"My car is red, keep that to yourself":                                   nil,
 		"I never save money. I like tea.":                                        {"preference I like tea"},
+		"I do not want to keep my car. I like tea.":                              {"preference I like tea"},
+		"I could not save the file. My son never learned to drive.":              {"fact My son never learned to drive"},
+		"I'm not saving for a house":                                             {"fact I'm not saving for a house"},
+		"Don't forget that I have bees":                                          {"fact I have bees"},
+		"Do not forget my savings plan":                                          {"fact my savings plan"},
+		"I'm allergic to nuts. Why do you never remember that?":                  {"fact I'm allergic to nuts"},
+		"I am Ann. Can you please not store that?":                               nil,
+		"I moved the meeting to Friday. I have moved our offices.":               nil,
 		"I moved from Oslo to Bergen last month.":                                {"fact I moved from Oslo to Bergen last month"},
 		"I've moved to Bern. I no longer work. I don't smoke any more.":          {"fact I've moved to Bern", "fact I no longer work", "fact I don't smoke any more"},
 		"": nil,

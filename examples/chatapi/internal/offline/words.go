@@ -14,6 +14,10 @@ const (
 	// greeting is what may stand before a request.
 	greeting = `(?:(?:hi|hello|hey|ok|okay|well|please|now|and|also|can you|could you)[,!.]* +)*`
 	account  = `(?:plan|tier|subscription|usage|quota|limits?|settings|preferences|account)`
+	// A request not to store something has a negation, a verb, and the object or the end of the sentence.
+	never = `(?:do not|don['’]?t|never|no need to)`
+	keep  = `(?:remember|store|save|keep|record|note|learn|memori[sz]e)`
+	kept  = `(?: +(?:this|that|these|those|it|them|any of|anything|my)\b| *(?:[.!?;)]|$))`
 )
 
 var (
@@ -25,10 +29,13 @@ var (
 	ordersThat = regexp.MustCompile(`(?i)^` + greeting + `(.+?)(?: *[,;:.!–—-]+ +(?:and )?(?:please )?| and (?:please )?| please )(?:remember|note|keep in mind|do not forget|don't forget) (?:that|this|it)(?: please)?$`)
 	// unfinished are words that say nothing without the verb after them.
 	unfinished = regexp.MustCompile(`(?i)^(?:that|this|it|try)$|\b(?:you|should|must|will|would|can|could|to|not|do|did|\w+n['’]t|also|always)$`)
-	// declines are the words that ask not to store something, after the word before them.
-	declines = regexp.MustCompile(`(?i)(?:([\w'’]+) +)?((?:do not|don['’]?t|never|not|didn['’]?t|no need to|without) +(?:\w+ +){0,3}?(?:remember|stor|sav|keep|kept|note|noting|learn|record|memori)\w*|off the record|between (?:us|you and me)|to yourself)`)
-	// ofHome are questions that a move changes the answer to.
-	ofHome = regexp.MustCompile(`(?i)\b(?:live|address|home)\b`)
+	// declines finds a request not to store something. A group has the words that the answer repeats.
+	declines = regexp.MustCompile(`(?i)(?:^|[-.!?;:,(–—] *|\b(?:but|and|so|please) +)` + greeting + `(` + never + ` +(?:ever +|even +)?` + keep + `)` + kept +
+		`|\b((?:please|(?:can|could|would) you(?: please)?|you (?:must|should|may)) +not +` + keep + `)` + kept +
+		`|\b(` + never + ` +want +you +to +` + keep + `|rather +you +(?:did not|didn['’]?t) +` + keep + `)` + kept +
+		`|\b(off the record)\b|\b(between (?:us|you and me)) *(?:[.,!?;]|$)|\bkeep +(?:this|that|it) +(to yourself)\b`)
+	// ofHome finds a question about the user's home. The facts about moves are looked for too.
+	ofHome = regexp.MustCompile(`(?i)\bwhere (?:do|did) i live\b|\bmy (?:home|address)\b`)
 	// forgets are messages that want something forgotten, and everything is all of it.
 	forgets    = regexp.MustCompile(`(?i)^` + greeting + `(?:forget|delete|erase|remove)\b(?: what you know)?(?: about)?(.*)$`)
 	everything = regexp.MustCompile(`(?i)^ *(?:everything|all)\b(?: of it| that)?(?: you know| you remember| you have)?(?: (?:about|on|of) me)?[ .!?]*$|^ *(?:about )?me[ .!?]*$`)
@@ -78,13 +85,11 @@ func order(message string) (fact string, ok bool) {
 
 // declined returns the words with which a message asks not to store something. "I never save money" does not ask.
 func declined(message string) string {
-	for _, found := range declines.FindAllStringSubmatch(message, -1) {
-		itself := strings.EqualFold(found[1], "i") || strings.EqualFold(found[1], "we")
-		if !itself || strings.Contains(found[2], " want ") {
-			return found[2]
-		}
+	found := declines.FindStringSubmatch(message)
+	if found == nil {
+		return ""
 	}
-	return ""
+	return strings.Join(found[1:], "") // one group has text
 }
 
 var (

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 const helpText = `I am a set of rules and not a language model, but I do read your file. Ask me for example:
@@ -76,7 +77,7 @@ func defineAnswer(in intent, f found) string {
 		return fmt.Sprintf("I found no passage about that: %s does not mention %q.", f.File, strings.Join(f.Missing, " ")) + similar(f.Similar)
 	case missing > 0:
 		fmt.Fprintf(&b, "The text does not mention %q.%s The closest passage:\n\n", strings.Join(f.Missing, " "), similar(f.Similar))
-	case measured:
+	case measured && f.Passages[0].has(words, measure(in.topic)):
 		fmt.Fprintf(&b, "I cannot tell whether this says how %s. It has your other words:\n\n", measure(in.topic))
 	case f.Total == 0:
 		fmt.Fprintf(&b, "No passage has all of %q together. The closest one:\n\n", words)
@@ -98,6 +99,15 @@ func defineAnswer(in intent, f found) string {
 		fmt.Fprintf(&b, "\n  see also %s", strings.Join(also, "; "))
 	}
 	return b.String()
+}
+
+// has reports whether a passage and its heading have each of the words in the same form, except one that it need not have.
+func (p place) has(words, except string) bool {
+	parts := func(text string) []string {
+		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	}
+	own := parts(p.Heading + " " + p.Text)
+	return !slices.ContainsFunc(parts(words), func(word string) bool { return word != except && !slices.Contains(own, word) })
 }
 
 func (p place) where() string {

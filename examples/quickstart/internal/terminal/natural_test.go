@@ -13,7 +13,7 @@ import (
 )
 
 // saysSo are the beginnings of answers that do not claim to be right.
-var saysSo = regexp.MustCompile(`^(?:I found no passage|No passage has all of|The text does not mention|No line|I cannot tell whether)`)
+var saysSo = regexp.MustCompile(`^(?:I found no passage|No passage has all of|The text does not mention|No line)`)
 
 // TestNaturalQuestions proves that at least 80 % of the answers are right, and that no answer
 // is wrong without saying so.

@@ -20,7 +20,7 @@ var kinds = []kind{
 	{words(`money|budget|costs?|prices?|fees?|pay|paid|payment|how much`), regexp.MustCompile(
 		`(?i)[€$£]\s?\d|\b\d[\d.,]*\s?(million|thousand)?\s?(euros?|eur|usd|dollars?|pounds?|gbp|chf)\b|\b(eur|usd|gbp|chf)\s?\d`)},
 	{words(`judged|evaluat(e|ed|ion)|criteria|criterion|scor(ed|ing)`), regexp.MustCompile(`(?i)\d\s?(%|percent)|\b(criteria|criterion|points?|score[sd]?|weight(ed|ing)?|evaluat(ed|ion))\b`)},
-	{words(`whom|contact|address`), regexp.MustCompile(`[\w.+-]+@[\w-]+\.\w+|https?://`)},
+	{words(`whom|contact|address|(which|what) e-?mail`), regexp.MustCompile(`[\w.+-]+@[\w-]+\.\w+|https?://`)},
 	{words(`must|required?|requirements?|mandatory|fulfilled`), regexp.MustCompile(`(?i)\b(must|shall|has to|have to|required?|requires|mandatory)\b`)},
 }
 

@@ -49,6 +49,7 @@ func TestAnswers(t *testing.T) {
 		"Question: How much does it cost?" + passages:                                "- The fee is 300 EUR. [9]",
 		"Question: How many chairs does the town want?":                              "I found no passage with most of these words: \"chairs\", \"town\".",
 		"Question: Where do we send offers?" + passages:                              "- Send offers to chairs@town.example, please. [11]",
+		"Question: Which e-mail do we use for offers?" + passages:                    "I found no passage with all of your words. The closest lacks \"use\":\n- Send offers to chairs@town.example, please. [11]",
 		"Question: What colour are boats?" + passages:                                "I found no passage with most of these words: \"colour\", \"boats\".",
 		"Question: Do red chairs need wheels?" + passages:                            "I found no passage with all of your words. The closest lacks \"wheels\":\n- The town wants 12 chairs. [3]\n- They must be red. [3-4]",
 		"Question: Can I send it by e-mail?" + byMail:                                "I found no passage with all of your words. The closest lacks \"send\":\n- Offers by e-mail are refused. [2]",

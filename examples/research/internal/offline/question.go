@@ -27,6 +27,10 @@ type term struct {
 
 func newQuestion(text string, all []sentence) question {
 	q := question{kind: kindOf(text)}
+	var asking []string // the words that show the kind: "Which e-mail"
+	if q.kind != nil {
+		asking = strings.Fields(q.kind.question.FindString(text))
+	}
 	for field := range strings.FieldsSeq(text) {
 		for _, stem := range document.Words(field) {
 			if slices.ContainsFunc(q.terms, func(t term) bool { return t.stem == stem }) {
@@ -39,7 +43,7 @@ func newQuestion(text string, all []sentence) question {
 				}
 			}
 			known := having > 0.5
-			asks := q.kind != nil && q.kind.question.MatchString(field)
+			asks := slices.Contains(asking, field) || q.kind != nil && q.kind.question.MatchString(field)
 			q.terms = append(q.terms, term{strings.Trim(field, `.,;:!?"'()`), stem, math.Log(1 + float64(1+len(all))/having), known, asks})
 		}
 	}
@@ -136,8 +140,8 @@ func (q question) answer(all []sentence) string {
 	return "I found no passage with all of your words. The closest lacks " + strings.Join(missing, ", ") + ":\n" + quote(quoted)
 }
 
-// rest adds, for each word that no found sentence has, the first sentence of their passages that has it: "How long does
-// it run, and can it be extended?" has its answers in two.
+// rest adds sentences for the words that no found sentence has. For each such word it adds the first sentence with it
+// from the passages of the found sentences. "How long does it run, and can it be extended?" may have two answers.
 func (q question) rest(all []sentence, found []int) []int {
 	has := func(i int, t term) bool { return slices.Contains(document.Words(all[i].text), t.stem) }
 	for _, t := range q.terms {
