@@ -63,16 +63,21 @@ func stuckJoins(edges []draw.Edge, snap *graph.Snapshot, deferred []string) []gr
 	return stuck
 }
 
-// waitingDeferred returns the deferred nodes that wait in each thread. They are not among the tasks of a snapshot.
-func waitingDeferred(ctx context.Context, g *graph.Graph) (map[string][]string, error) {
+// waitingDeferred returns the deferred nodes that wait in each thread. They are not among the tasks of a snapshot. It reports the
+// threads that cannot be read.
+func waitingDeferred(ctx context.Context, g *graph.Graph, report func(thread string, problem error)) (map[string][]string, error) {
 	nodes := map[string][]string{}
 	for _, node := range g.Describe().Nodes {
 		if !node.Deferred {
 			continue
 		}
 		for info, err := range g.Waiting(ctx, node.Name, "") {
-			if err != nil {
+			if err != nil && info.Thread == "" {
 				return nil, err
+			}
+			if err != nil {
+				report(info.Thread, err)
+				continue
 			}
 			nodes[info.Thread] = append(nodes[info.Thread], node.Name)
 		}

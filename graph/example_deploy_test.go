@@ -20,16 +20,18 @@ func checkThreads(ctx context.Context, g *graph.Graph, store checkpoint.ThreadLi
 	for _, node := range description.Nodes {
 		known[node.Name] = true
 	}
-	deferred, err := waitingDeferred(ctx, g)
+	deferred, err := waitingDeferred(ctx, g, report)
 	if err != nil {
 		return err
 	}
 	for info, err := range store.ListThreads(ctx, "") {
-		if err != nil {
+		if err != nil && info.ID == "" { // an error with an id is about that thread alone
 			return err
 		}
-		thread := g.Thread(info.ID)
-		snap, err := thread.Snapshot(ctx)
+		thread, snap := g.Thread(info.ID), (*graph.Snapshot)(nil)
+		if err == nil {
+			snap, err = thread.Snapshot(ctx)
+		}
 		if err != nil {
 			report(info.ID, err)
 			continue

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"sync"
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
@@ -12,26 +13,42 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// continueThreads runs the threads that a killed process has left unfinished. It leaves those that wait for an answer, and those
-// whose run has failed.
+// continueThreads runs the threads that a killed process has left unfinished, at most eight at a time. It leaves those that wait
+// for an answer, and those with a failed node.
 func continueThreads(ctx context.Context, g *graph.Graph, store checkpoint.ThreadLister) error {
+	var runs sync.WaitGroup
+	defer runs.Wait()
+	slots := make(chan struct{}, 8)
 	for info, err := range store.ListThreads(ctx, "") {
-		if err != nil {
+		if err != nil && info.ID == "" { // an error with an id is about that thread alone
 			return err
 		}
-		thread := g.Thread(info.ID).With(graph.RunOptions{Conflict: graph.ConflictWait}) // until the lease of the process ends
-		snap, err := thread.Snapshot(ctx)
-		if err == nil && unfinished(snap) {
-			_, err = thread.Invoke(ctx) // without input: the thread goes on
-		}
-		if err != nil {
-			slog.ErrorContext(ctx, "the thread was not continued", "thread", info.ID, "error", err)
-		}
+		slots <- struct{}{}
+		runs.Go(func() {
+			defer func() { <-slots }()
+			if err == nil {
+				err = continueThread(ctx, g.Thread(info.ID))
+			}
+			if err != nil {
+				slog.ErrorContext(ctx, "the thread was not continued", "thread", info.ID, "error", err)
+			}
+		})
 	}
 	return ctx.Err()
 }
 
-// unfinished reports whether a thread has work that is due, waits for nothing and has not failed.
+// continueThread runs a thread that was left unfinished.
+func continueThread(ctx context.Context, thread *graph.Thread) error {
+	snap, err := thread.Snapshot(ctx)
+	if err != nil || !unfinished(snap) {
+		return err
+	}
+	wait := graph.RunOptions{Conflict: graph.ConflictWait} // until the lease of the killed process ends
+	_, err = thread.With(wait).Invoke(ctx)                 // without input: the thread goes on
+	return err
+}
+
+// unfinished reports whether a thread has work that is due, no pause and no failed node.
 func unfinished(snap *graph.Snapshot) bool {
 	if snap.Done() || len(snap.Pauses) > 0 {
 		return false

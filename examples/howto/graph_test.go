@@ -183,14 +183,14 @@ func Example_drainWithTimeLimit() {
 	store := memcheckpoint.New(memcheckpoint.Options{}) // processes share a file or a database
 	g := must(b.Compile(graph.Options{Checkpoints: store, Middleware: []graph.Middleware{endWith(hard)}}))
 
-	_, err := g.Thread("1").Invoke(ctx, graph.Begin())
-	fmt.Println(errors.Is(err, context.Canceled))
+	snap, err := g.Thread("1").Invoke(ctx, graph.Begin())
+	fmt.Println(errors.Is(err, context.Canceled), snap.Tasks[0].Err) // the failure is stored
 
 	again := must(b.Compile(graph.Options{Checkpoints: store})) // the next process
-	snap, err := again.Thread("1").Invoke(context.WithValue(context.Background(), restarted{}, true))
+	snap, err = again.Thread("1").Invoke(context.WithValue(context.Background(), restarted{}, true))
 	fmt.Println(text.Get(snap), err)
 	// Output:
-	// true
+	// true node "slow": context canceled
 	// [done next] <nil>
 }
 

@@ -16,6 +16,7 @@ import (
 // A channel collects what is known of a channel from its stored changes.
 type channel struct {
 	list, elements, entries bool // the changes are those of a list, of elements with keys, of a map
+	notArray, notObject     bool // a whole value was neither null nor an array, neither null nor an object
 	messages                bool // each element so far was a message
 	seen                    bool
 	kinds                   map[statecore.Kind]bool // the kinds of the changes
@@ -29,6 +30,8 @@ func (c *channel) change(k statecore.Kind, data []byte) {
 	c.kinds[k] = true
 	array := len(data) > 0 && data[0] == '['
 	switch k {
+	case statecore.KindSet:
+		c.whole(data)
 	case statecore.KindAppend:
 		c.list = true
 	case statecore.KindPut:
@@ -49,6 +52,15 @@ func (c *channel) change(k statecore.Kind, data []byte) {
 	c.seen = true
 }
 
+// whole adds a stored change that replaces the whole value.
+func (c *channel) whole(data []byte) {
+	if string(data) == "null" {
+		return
+	}
+	c.notArray = c.notArray || !bytes.HasPrefix(data, []byte("["))
+	c.notObject = c.notObject || !bytes.HasPrefix(data, []byte("{"))
+}
+
 // write adds a stored write. Most writes do not tell the kind of their channel.
 func (c *channel) write(k statecore.Kind, data []byte) {
 	if k == statecore.KindPut || k == statecore.KindMerge || k == statecore.KindRemove {
@@ -60,6 +72,7 @@ func (c *channel) write(k statecore.Kind, data []byte) {
 func (c *channel) with(d *channel) *channel {
 	out := &channel{
 		list: c.list || d.list, elements: c.elements || d.elements, entries: c.entries || d.entries,
+		notArray: c.notArray || d.notArray, notObject: c.notObject || d.notObject,
 		messages: (c.messages || !c.seen) && (d.messages || !d.seen) && (c.seen || d.seen),
 		seen:     c.seen || d.seen, kinds: maps.Clone(c.kinds),
 	}
@@ -77,7 +90,13 @@ func (c *channel) known() bool {
 			return false
 		}
 	}
-	return !(c.list && c.elements || c.list && c.entries || c.elements && c.entries)
+	switch {
+	case c.list:
+		return !c.elements && !c.entries && !c.notArray
+	case c.elements:
+		return !c.entries && !c.notArray
+	}
+	return !c.entries || !c.notObject
 }
 
 // areMessages reports whether each element of an array is a message of package llm.

@@ -22,8 +22,9 @@ var ErrNoCode = errors.New("the graph was read from its checkpoints; the program
 // Graph returns a graph with the channels and nodes that occur in the checkpoints of a thread, and
 // with the store. An edge leads from a node to each node that was due after it. A subgraph has the
 // channels that it wrote to. It shares those that its parent also has, unless their changes tell that
-// they are of another kind. Graph reads the whole thread. It returns a [state.ChannelError] if it does not
-// know a kind of channel that stores the changes of a channel.
+// they are of another kind. A private channel whose changes do not tell it begins with the value of the parent's channel.
+// Graph reads the whole thread. It returns a [state.ChannelError] if it does not know a kind of channel that stores the
+// changes of a channel.
 func Graph(ctx context.Context, store checkpoint.Store, thread string) (*graph.Graph, error) {
 	root := newPart()
 	read := map[string]bool{}

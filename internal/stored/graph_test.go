@@ -160,36 +160,77 @@ func check(t *testing.T, g *graph.Graph, when string) {
 // channel of its parent and with another kind.
 func TestAPrivateChannelOfAnotherKindIsReadAsItIs(t *testing.T) {
 	t.Parallel()
-	outer, inner := state.Append[string]("seen"), state.Set[string]("seen")
-	sub := graph.New("review", inner)
-	sub.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
-		_, err := approve.Wait(ctx, "Ship it?")
-		return nil, err
-	})
-	sub.Node("first", func(context.Context, state.View) (state.Update, error) { return state.Update{inner.Put("x", "y")}, nil })
-	sub.Edge(graph.Start, "first")
-	sub.Edge("first", "ask")
-	inside, err := sub.Compile(graph.Options{})
-	require.NoError(t, err)
-	b := graph.New("program", outer)
-	b.SubgraphWith("review", inside, graph.SubgraphOptions{Private: []state.Handle{inner}})
-	b.Edge(graph.Start, "review")
-	store := memcheckpoint.New(memcheckpoint.Options{})
-	g, err := b.Compile(graph.Options{Checkpoints: store})
-	require.NoError(t, err)
-	for _, text := range []string{"a", "b"} {
-		_, err = g.Thread("t").Invoke(t.Context(), outer.Put(text))
-		require.NoError(t, err)
+	list, keyed, set := state.Append[string]("seen"), state.Keyed("seen", itemID{}), state.Set[string]("seen")
+	entries, last, lastList := state.Map[string, int]("seen"), state.Last[string]("seen"), state.Last[[]string]("seen")
+	optional, sum, longest := state.Optional[item]("seen"), state.Sum[int]("seen"), state.NewChannel("seen", func(a, b string) (string, error) { return max(a, b), nil })
+	kinds := map[string]struct {
+		channel state.Handle
+		updates [2]state.Write
+	}{
+		"Append":     {list, [2]state.Write{list.Put("a"), list.Put("b")}},
+		"Keyed":      {keyed, [2]state.Write{keyed.Put(item{"a", 1}), keyed.Put(item{"b", 2})}},
+		"Set":        {set, [2]state.Write{set.Put("x"), set.Put("y")}},
+		"Map":        {entries, [2]state.Write{entries.Put(map[string]int{"x": 1}), entries.Put(map[string]int{"y": 2})}},
+		"Last":       {last, [2]state.Write{last.Put("a"), last.Put("b")}},
+		"LastList":   {lastList, [2]state.Write{lastList.Put([]string{"a"}), lastList.Put([]string{"b"})}},
+		"Optional":   {optional, [2]state.Write{optional.Put(&item{"a", 1}), optional.Put(&item{"b", 2})}},
+		"Sum":        {sum, [2]state.Write{sum.Put(1), sum.Put(2)}},
+		"NewChannel": {longest, [2]state.Write{longest.Put("a"), longest.Put("b")}},
 	}
+	for one, others := range map[string][]string{
+		"Append":   {"Keyed", "Set", "Map", "Last", "Optional", "Sum", "NewChannel"},
+		"Keyed":    {"Map", "Last", "Optional", "Sum", "NewChannel"},
+		"Set":      {"Map", "Last", "Optional", "Sum", "NewChannel"},
+		"Map":      {"Last", "LastList", "Sum", "NewChannel"},
+		"Last":     {"LastList", "Optional", "Sum", "NewChannel"},
+		"Optional": {"LastList", "Sum", "NewChannel"},
+	} {
+		for i := range 2 * len(others) {
+			outerKind, innerKind := one, others[i/2]
+			if i%2 == 1 {
+				outerKind, innerKind = innerKind, outerKind
+			}
+			outer, inner := kinds[outerKind], kinds[innerKind]
+			t.Run(outerKind+" with a private "+innerKind, func(t *testing.T) {
+				t.Parallel()
+				sub := graph.New("review", inner.channel)
+				sub.Node("first", func(context.Context, state.View) (state.Update, error) { return state.Update{inner.updates[0]}, nil })
+				sub.Node("second", func(context.Context, state.View) (state.Update, error) { return state.Update{inner.updates[1]}, nil })
+				sub.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
+					_, err := approve.Wait(ctx, "Ship it?")
+					return nil, err
+				})
+				sub.Edge(graph.Start, "first")
+				sub.Edge("first", "second")
+				sub.Edge("second", "ask")
+				inside, err := sub.Compile(graph.Options{})
+				require.NoError(t, err)
+				b := graph.New("program", outer.channel)
+				b.SubgraphWith("review", inside, graph.SubgraphOptions{Private: []state.Handle{inner.channel}})
+				b.Edge(graph.Start, "review")
+				store := memcheckpoint.New(memcheckpoint.Options{})
+				g, err := b.Compile(graph.Options{Checkpoints: store})
+				require.NoError(t, err)
+				for _, update := range outer.updates {
+					_, err = g.Thread("t").Invoke(t.Context(), update)
+					require.NoError(t, err)
+				}
 
-	read, err := stored.Graph(t.Context(), store, "t")
-	require.NoError(t, err)
-	snap, err := read.Thread("t").Snapshot(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, map[string]string{"seen": `["a","b"]`}, values(t, snap.View))
-	snap, err = read.Thread("t").Subgraph(snap.Tasks[0].ID).Snapshot(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, map[string]string{"seen": `["x","y"]`}, values(t, snap.View))
+				read, err := stored.Graph(t.Context(), store, "t")
+				require.NoError(t, err)
+				want, err := g.Thread("t").Snapshot(t.Context())
+				require.NoError(t, err)
+				got, err := read.Thread("t").Snapshot(t.Context())
+				require.NoError(t, err)
+				assert.Equal(t, values(t, want.View), values(t, got.View))
+				want, err = g.Thread("t").Subgraph(want.Tasks[0].ID).Snapshot(t.Context())
+				require.NoError(t, err)
+				got, err = read.Thread("t").Subgraph(got.Tasks[0].ID).Snapshot(t.Context())
+				require.NoError(t, err)
+				assert.Equal(t, values(t, want.View), values(t, got.View), "in the subgraph")
+			})
+		}
+	}
 }
 
 // TestChangesOfAnUnknownKindOfChannelAreAnError proves that the reader does not take a channel for one of another kind.
