@@ -17,7 +17,8 @@ const (
 	// A request not to store something has a negation, a verb, and the object or the end of the sentence.
 	never = `(?:do not|don['’]?t|never|no need to)`
 	keep  = `(?:remember|store|save|keep|record|note|learn|memori[sz]e)`
-	kept  = `(?: +(?:this|that|these|those|it|them|any of|anything|my)\b| *(?:[.!?;)]|$))`
+	keeps = `(?:remembered|stored|saved|kept|recorded)`
+	kept  = `(?: +(?:this|that|these|those|it|them|any of|anything|my|the)\b| *(?:[.!?;)]|$))`
 )
 
 var (
@@ -33,6 +34,7 @@ var (
 	declines = regexp.MustCompile(`(?i)(?:^|[-.!?;:,(–—] *|\b(?:but|and|so|please) +)` + greeting + `(` + never + ` +(?:ever +|even +)?` + keep + `)` + kept +
 		`|\b((?:please|(?:can|could|would) you(?: please)?|you (?:must|should|may)) +not +` + keep + `)` + kept +
 		`|\b(` + never + ` +want +you +to +` + keep + `|rather +you +(?:did not|didn['’]?t) +` + keep + `)` + kept +
+		`|\b((?:must|should|may|to) not be ` + keeps + `|(?:do not|don['’]?t) want (?:this|that|it) ` + keeps + `|without storing)\b` +
 		`|\b(off the record)\b|\b(between (?:us|you and me)) *(?:[.,!?;]|$)|\bkeep +(?:this|that|it) +(to yourself)\b`)
 	// ofHome finds a question about the user's home. The facts about moves are looked for too.
 	ofHome = regexp.MustCompile(`(?i)\bwhere (?:do|did) i live\b|\bmy (?:home|address)\b`)
