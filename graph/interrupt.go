@@ -15,8 +15,8 @@ import (
 // is the type of its prompt, and A the type of its answer. Declare it as a package
 // variable. It is safe for concurrent use.
 //
-// Package server sends the JSON schema of A with each question, and its pages make a form of it, unless interrupts of
-// one name have several types of answers.
+// Package server sends the JSON schema of A with the question in the state and the stream of a thread, and its pages make a form
+// of it, unless interrupts of one name have several types of answers.
 //
 // If the JSON of a prompt is an object with the JSON schema of the answers in the field "schema", package server sends
 // this schema instead, and it and the command weft refuse an answer that does not fit. The form begins

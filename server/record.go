@@ -24,7 +24,7 @@ type recorder struct {
 	begun   map[string]time.Time
 	failed  map[string][]failedAttempt // the attempts of running tasks that failed, by the id of the task
 	logs    map[string][]logLine       // what running tasks wrote to a logger, by the id of the task
-	unnamed map[string]string          // the ids of replies whose chunks have none, by the place of the task
+	unnamed map[string]string          // the ids that replies got whose chunks have no id, by the place of the task
 }
 
 // A scope is the graph of the run, or a subgraph that it runs.

@@ -123,7 +123,7 @@ func (r *recorder) messages(sc *scope, at *graph.Place, list []llm.Message) erro
 	return nil
 }
 
-// messageID returns the id of the message of a chunk. Chunks of a task without an id have one for each reply.
+// messageID returns the id of the message of a chunk. Chunks without an id get one: the chunks of a reply have the same.
 func (r *recorder) messageID(at *graph.Place, c llm.Chunk) string {
 	if c.MessageID != "" {
 		return c.MessageID

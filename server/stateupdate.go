@@ -107,7 +107,11 @@ func (s *Server) edited(ctx context.Context, g *served, r *runs.Record) error {
 	case r.Status != threadError:
 		r.Status = threadInterrupted
 	}
-	return s.setThreadData(r, func(*threadData) {})
+	return s.setThreadData(r, func(d *threadData) {
+		if r.Status != threadError {
+			d.Error = nil
+		}
+	})
 }
 
 // updateThread edits the state of a thread and returns the id of the new checkpoint.

@@ -86,7 +86,9 @@ func TestAnUpdateThatLeavesNothingToDoEndsAFailedThread(t *testing.T) {
 	require.Equal(t, "error", ask(t, web, "ann", http.MethodGet, thread, nil).field(t, "status"))
 	got := ask(t, web, "ann", http.MethodPost, thread+"/state", map[string]any{"values": map[string]any{"text": "good"}, "as_node": "check"})
 	require.Equal(t, http.StatusOK, got.status, got.body)
-	assert.Equal(t, "idle", ask(t, web, "ann", http.MethodGet, thread, nil).field(t, "status"))
+	after := ask(t, web, "ann", http.MethodGet, thread, nil)
+	assert.Equal(t, "idle", after.field(t, "status"))
+	assert.Contains(t, after.body, `"error":null`)
 }
 
 // The expectations are those of LangGraph Server.

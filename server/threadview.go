@@ -110,7 +110,8 @@ func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
 	return out, err
 }
 
-// maxEvents is more than the number of events of the protocol for an event of the log.
+// maxEvents is the distance between the first numbers of the events of the protocol for two events of the log. An event of the log
+// with more, such as one that cuts off many replies, has numbers of the next one.
 const maxEvents = 1024
 
 // updates adds the update of a node. Its event has the name of the node beside the data.
@@ -158,7 +159,7 @@ func (v *threadView) tool(e *runs.Event, add addEvent) error {
 	return nil
 }
 
-// addEvent adds an event, and addEventAt returns one for a path and a node.
+// addEvent adds an event. addEventAt returns an addEvent whose events have a path and a node.
 type (
 	addEvent   func(channel, method string, data any)
 	addEventAt func(path, node string) addEvent
@@ -233,7 +234,7 @@ func (v *threadView) end(e *runs.Event, at addEventAt) error {
 	if err := json.Unmarshal(e.Data, &end); err != nil {
 		return err
 	}
-	if end.Error != nil || end.Status == runInterrupted && !end.Paused {
+	if end.Error != nil || end.Status == runInterrupted {
 		v.cut(e.Run, "", at)
 	} else {
 		v.forget(e.Run, "")

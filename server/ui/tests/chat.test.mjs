@@ -362,6 +362,17 @@ test("a stopped conversation is no question: the sidebar and the studio say stop
   await studio.getByText(`${badge} question${badge === 1 ? " waits" : "s wait"}`).waitFor();
 }));
 
+test("conversations are listed if their questions cannot be read", limit, () => tab({}, async (chat, page) => {
+  await chat.say("Send the quote to Meyer & Sons");
+  await page.route("**/threads/search", (r) => (r.request().postDataJSON().ids ? r.fulfill({ status: 422, json: { detail: "no" } }) : r.fallback()));
+  const refused = page.waitForResponse((r) => r.status() === 422);
+  await page.reload();
+  await refused;
+  const row = page.getByRole("listitem").filter({ has: page.locator(`a[href="#/${chat.thread}"]`) });
+  await row.waitFor();
+  assert.equal(await row.getByRole("img").count(), 0);
+}));
+
 test("the studio shows why a run failed below the conversation", limit, () => tab({}, async (chat, page) => {
   await chat.say("crash");
   await page.goto(`${at.origin}/studio/#/threads/${chat.thread}`);

@@ -275,7 +275,7 @@ test("an edit says whether it replaces the value of a channel or is merged into 
   await page.getByRole("button", { name: "Edit state" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("combobox", { name: /^Channel/ }).selectOption("messages");
-  await dialog.getByText(/it is merged into the channel \(\w+\)/).waitFor();
+  await dialog.getByText("it is merged into the channel (keyed)").waitFor();
   assert.equal(await dialog.getByRole("textbox", { name: /^Update/ }).inputValue(), "");
   await close(page);
 });
@@ -334,6 +334,39 @@ test("the palette finds a thread by its title and by its id", { timeout: 60_000 
   await page.locator("body").press("g");
   await page.locator("body").press("r");
   await page.getByRole("heading", { name: "Runs" }).waitFor();
+  await close(page);
+});
+
+// listed answers the requests for threads with 201 interrupted ones, of which the oldest asks a question.
+async function listed(page, questions) {
+  const threads = Array.from({ length: 201 }, (_, i) => ({
+    thread_id: `00000000-0000-4000-8000-${String(i).padStart(12, "0")}`, status: "interrupted", metadata: { title: i === 200 ? "The oldest" : `Stopped ${i}` },
+    created_at: "2026-01-01T00:00:00Z", updated_at: "2026-01-01T00:00:00Z", interrupts: i === 200 ? { task: [{ id: "q", value: "?" }] } : {},
+  }));
+  await page.route("**/threads/search", (r) => {
+    const { ids, limit, offset = 0 } = r.request().postDataJSON();
+    return ids ? questions(r, threads.filter((t) => ids.includes(t.thread_id))) : r.fulfill({ json: threads.slice(offset, offset + limit).map((t) => ({ ...t, interrupts: undefined })) });
+  });
+}
+
+test("the threads of a filter are found behind the first page", { timeout: 60_000 }, async () => {
+  const page = await open(base, "#/settings");
+  await listed(page, (r, found) => r.fulfill({ json: found }));
+  for (const address of ["status=interrupted", "q=the+oldest"]) {
+    await page.goto(`${base}#/threads?${address}`);
+    await page.getByText("1 thread", { exact: true }).waitFor();
+    await page.getByRole("link", { name: /The oldest/ }).getByText("waiting").waitFor();
+  }
+  await page.goto(`${base}#/threads?q=none`);
+  await page.getByText("No threads", { exact: true }).waitFor();
+  await close(page);
+});
+
+test("threads are listed if their questions cannot be read", { timeout: 60_000 }, async () => {
+  const page = await open(base, "#/settings");
+  await listed(page, (r) => r.fulfill({ status: 422, json: { detail: "no" } }));
+  await page.goto(`${base}#/threads?status=stopped`);
+  await page.getByRole("link", { name: /Stopped 0/ }).getByText("interrupted").waitFor();
   await close(page);
 });
 
@@ -447,6 +480,12 @@ const asking = [
     await p.getByText("This is not JSON yet.").waitFor();
     await p.getByLabel("Your answer").fill('[{"type":"accept","args":null}]');
   }, [{ type: "accept", args: null }]],
+  ["null is an answer", "ask", "Which colour?", async (p) => {
+    await p.getByLabel("JSON").check();
+    await press(p, "Answer");
+    await p.getByText("This is needed.").waitFor();
+    await p.getByLabel("Your answer").fill("null");
+  }, null],
   ["an object without a schema is answered by JSON", "ask", { title: 7, question: "How many?", limits: { least: 1 } }, async (p) => {
     await p.getByRole("heading", { name: "How many?" }).waitFor();
     await p.getByText("least").waitFor();
@@ -476,6 +515,12 @@ const asking = [
     await p.getByLabel("Subject").fill("Dinner");
     await press(p, "Send email with these changes");
   }, [{ type: "edit", args: { action: "send_email", args: { to: "ada@example.org", subject: "Dinner" } } }], "pressed"],
+  ["a list of values of several types is edited as JSON", "ask", [{ action_request: { action: "order", args: { rows: ["tea", 2], days: [1, 2] } }, config: all }], async (p) => {
+    await press(p, "Edit");
+    await p.getByLabel("Rows").fill('["milk", 3]');
+    await p.getByRole("group", { name: "Days" }).getByRole("textbox").first().fill("5");
+    await press(p, "Order with these changes");
+  }, [{ type: "edit", args: { action: "order", args: { rows: ["milk", 3], days: [5, 2] } } }], "pressed"],
   ["a request of Agent Inbox gets a response", "ask", mail(all), async (p) => {
     await press(p, "Respond");
     await p.getByLabel("Your response").fill("Ask her first.");

@@ -1,4 +1,4 @@
-import { useEffect, useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent } from "react";
 import { useStream } from "@langchain/react";
 
 // The address of the page may name the server, the graph and the thread.
@@ -25,6 +25,7 @@ export default function App() {
   const [threadId, setThreadId] = useState(query.get("thread"));
   const [text, setText] = useState("");
   const [problem, setProblem] = useState<unknown>();
+  const sent = useRef(false); // then the error of an old run is not shown any more
   const stream = useStream<Record<string, unknown>, Question>({
     apiUrl: query.get("api") ?? "http://127.0.0.1:8123",
     assistantId: query.get("graph") ?? "assistant",
@@ -38,11 +39,16 @@ export default function App() {
   const error = stream.error ?? problem;
   // After a reload the hook does not have the error of a failed run. The state of the thread has it.
   useEffect(() => {
-    if (threadId !== null) stream.client.threads.getState(threadId).then(({ tasks }) => setProblem(tasks.find((task) => task.error)?.error ?? undefined), setProblem);
+    const show = (problem: unknown) => !sent.current && setProblem(problem);
+    if (threadId !== null) stream.client.threads.getState(threadId).then(({ tasks }) => show(tasks.find((task) => task.error)?.error ?? undefined), show);
   }, []);
+  const begin = () => {
+    sent.current = true;
+    setProblem(undefined);
+  };
   const send = (event: FormEvent) => {
     event.preventDefault();
-    setProblem(undefined);
+    begin();
     void stream.submit({ messages: [{ type: "human", content: text }] });
     setText("");
   };
@@ -63,7 +69,7 @@ export default function App() {
           <li key={message.id} className={message.type}>{message.type === "tool" && `${message.name ?? "tool"}: `}{message.text}</li>
         ))}
       </ol>
-      {stream.interrupts.map(({ id, value }) => value && <Ask key={id} value={value} answer={(answer) => void stream.respond(answer, { interruptId: id })} />)}
+      {stream.interrupts.map(({ id, value }) => value && <Ask key={id} value={value} answer={(answer) => { begin(); void stream.respond(answer, { interruptId: id }); }} />)}
       {error !== undefined && <p role="alert">{String(error)}</p>}
       <form onSubmit={send}>
         <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} />

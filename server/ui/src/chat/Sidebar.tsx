@@ -85,7 +85,7 @@ export function Sidebar({ shown, onClose }: { shown?: string; onClose: () => voi
                   <a href={href([t.id])} onClick={onClose} aria-current={t.id === shown ? "page" : undefined} className="min-w-0 flex-1 rounded-control py-1.5 ps-2.5 pe-9 text-sm"><span dir="auto" className="block truncate">{t.title}</span></a>
                   {t.status === "busy" && <LoaderCircle size={14} role="img" aria-label={tr("running")} className="absolute end-3 animate-spin text-info group-focus-within:hidden group-hover:hidden" />}
                   {t.status === "interrupted" && t.asks && <Hand size={14} role="img" aria-label={tr("waiting for you")} className="absolute end-3 text-warn group-focus-within:hidden group-hover:hidden" />}
-                  {t.status === "interrupted" && !t.asks && <CircleSlash size={14} role="img" aria-label={tr("stopped")} className="absolute end-3 text-muted group-focus-within:hidden group-hover:hidden" />}
+                  {t.status === "interrupted" && t.asks === false && <CircleSlash size={14} role="img" aria-label={tr("stopped")} className="absolute end-3 text-muted group-focus-within:hidden group-hover:hidden" />}
                   {t.status === "error" && <TriangleAlert size={14} role="img" aria-label={tr("failed")} className="absolute end-3 text-danger group-focus-within:hidden group-hover:hidden" />}
                   <span className="absolute end-1 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 has-[[data-state=open]]:opacity-100 max-lg:opacity-100">
                     <Menu

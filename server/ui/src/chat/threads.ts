@@ -6,7 +6,7 @@ import { openQuestions } from "../questions";
 import { leaveNew } from "./uploads";
 import { tr } from "../texts";
 
-export type Thread = { id: string; title: string; updated: string; status: string; /** It has an open question. */ asks: boolean };
+export type Thread = { id: string; title: string; updated: string; status: string; /** It has an open question, if that is known. */ asks?: boolean };
 
 export type List = { threads: Thread[]; loading: boolean; more: boolean; error?: string; /** The server has refused the credentials. */ denied?: boolean };
 
@@ -47,9 +47,9 @@ class Threads {
         metadata: { page: "chat" }, limit: this.#limit + 1, sortBy: "updated_at", sortOrder: "desc",
         select: ["thread_id", "metadata", "updated_at", "status"],
       });
-      const asking = await openQuestions(found);
+      const asking = await openQuestions(found).catch(() => undefined); // the list is shown without the marks
       const threads = found.slice(0, this.#limit).map((t) => ({
-        id: t.thread_id, title: String((t.metadata as { title?: unknown } | null)?.title ?? tr("Conversation")), updated: t.updated_at, status: t.status, asks: asking.has(t.thread_id),
+        id: t.thread_id, title: String((t.metadata as { title?: unknown } | null)?.title ?? tr("Conversation")), updated: t.updated_at, status: t.status, asks: asking?.has(t.thread_id),
       }));
       this.#set({ threads: threads.filter((t) => !this.#hidden.has(t.id)), loading: false, more: found.length > this.#limit });
     } catch (error) {

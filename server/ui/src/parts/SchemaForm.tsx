@@ -30,7 +30,10 @@ export function typeOf(s: Schema): string | undefined {
 /** inferred returns a schema for a value, where there is none. */
 export function inferred(value: unknown): Schema {
   if (isNumber(value)) return { type: "number" };
-  if (Array.isArray(value)) return { type: "array", items: value.length ? inferred(value[0]) : {} };
+  if (Array.isArray(value)) {
+    const [first = {}, ...rest] = value.map(inferred);
+    return { type: "array", items: rest.every((s) => stringify(s) === stringify(first)) ? first : {} };
+  }
   if (typeof value === "object" && value !== null) return { type: "object", properties: Object.fromEntries(Object.entries(value).map(([k, v]) => [k, inferred(v)])) };
   return typeof value === "boolean" ? { type: "boolean" } : typeof value === "string" ? { type: "string" } : {};
 }
@@ -72,7 +75,7 @@ export function check(value: unknown, schema: Schema, root: Schema, path = "", r
   const fail = (text: string) => (errors[path] = text);
   if (value instanceof Draft) return fail(value.problem), errors;
   if (value === undefined || value === null || (value === "" && required && (s.enum || s.format || s.minLength))) {
-    if (required && !allowsNull(schema)) fail(tr("This is needed."));
+    if (required && !allowsNull(schema) && !(value === null && allowsAny(s))) fail(tr("This is needed."));
     return errors;
   }
   if (s.enum && !s.enum.some((e) => stringify(e) === stringify(value))) fail(tr("Choose one of the values."));
@@ -97,6 +100,10 @@ export function check(value: unknown, schema: Schema, root: Schema, path = "", r
 
 function allowsNull(s: Schema): boolean {
   return (Array.isArray(s.type) && s.type.includes("null")) || (s.anyOf ?? s.oneOf ?? []).some((o) => o.type === "null");
+}
+
+function allowsAny(s: Schema): boolean {
+  return [s.type, s.enum, s.const, s.anyOf, s.oneOf].every((v) => v === undefined);
 }
 
 function checkNumber(value: unknown, s: Schema, fail: (t: string) => void) {

@@ -54,12 +54,14 @@ function List({ chosen, main }: { chosen?: string; main?: boolean }) {
   const list = useData(`threads ${status ?? ""} ${limit}`, (signal) => readThreads(status, limit, signal), 4000);
   const found = useMemo(() => {
     const want = text.trim().toLowerCase();
-    const all = (list.data ?? []).filter((t) => (status === "interrupted" && t.status === status ? asks(t) : status === "stopped" ? !asks(t) : true));
+    const all = (list.data ?? []).filter((t) => (status === "interrupted" && t.status === status ? asks(t) !== false : status === "stopped" ? !asks(t) : true));
     return want ? all.filter((t) => titleOf(t).toLowerCase().includes(want) || t.thread_id.includes(want) || String(t.metadata?.graph_id ?? "").toLowerCase().includes(want)) : all;
   }, [list.data, text, status]);
-  const more = useCallback(() => setLimit((n) => n + pageSize), []);
-  const go = (query: { status?: string; q?: string }) =>
+  const more = useCallback(() => setLimit(limit * 2), [limit]);
+  const go = (query: { status?: string; q?: string }) => {
+    setLimit(pageSize);
     navigate(href(route.path, { ...Object.fromEntries(route.query), status, q: text, ...query }), true);
+  };
   const Tag = main ? "main" : "div";
   return (
     <Tag id={main ? "main" : undefined} tabIndex={main ? -1 : undefined} className="flex min-h-0 flex-1 flex-col outline-none">
@@ -119,9 +121,9 @@ const Rows = memo(function Rows({ threads, chosen, status, text, loading, more }
   const items = rows.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (more && threads.length > 0 && last >= threads.length - 20) more();
+    if (more && last >= threads.length - 20) more();
   }, [last, threads.length, more]);
-  if (loading) return <div className="flex-1 px-4"><Skeleton lines={8} /></div>;
+  if (loading || (more && threads.length === 0)) return <div className="flex-1 px-4"><Skeleton lines={8} /></div>;
   if (threads.length === 0) return <div className="flex-1"><Empty title="No threads">A thread is there as soon as a run has begun, or as soon as another filter finds it.</Empty></div>;
   const move = (e: React.KeyboardEvent) => {
     const step = e.key === "ArrowDown" ? 1 : e.key === "ArrowUp" ? -1 : 0;

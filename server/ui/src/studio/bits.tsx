@@ -15,15 +15,16 @@ export const threadStates: Record<ThreadStatus, { state: State; word: string }> 
   error: { state: "failed", word: "failed" },
 };
 
-/** asks reports whether a thread, read with its interrupts, has an open question. Others with its status were stopped or paused. */
-export function asks(t: Pick<Thread, "status" | "interrupts">): boolean {
-  return t.status === "interrupted" && Object.values(t.interrupts ?? {}).flat().length > 0;
+/** asks reports whether a thread has an open question, if its interrupts are known. Others with its status were stopped or paused. */
+export function asks(t: { status: ThreadStatus; interrupts?: Thread["interrupts"] }): boolean | undefined {
+  if (t.status !== "interrupted") return false;
+  return t.interrupts && Object.values(t.interrupts).flat().length > 0;
 }
 
-/** addQuestions adds their open questions to threads that were read without. */
+/** addQuestions adds their open questions to threads that were read without. If they cannot be read, they stay unknown. */
 export async function addQuestions(threads: Thread[], signal?: AbortSignal) {
-  const questions = await openQuestions(threads, signal);
-  for (const t of threads) t.interrupts = { "": questions.get(t.thread_id) ?? [] } as Thread["interrupts"];
+  const questions = await openQuestions(threads, signal).catch(() => undefined);
+  if (questions) for (const t of threads) t.interrupts = { "": questions.get(t.thread_id) ?? [] } as Thread["interrupts"];
 }
 
 export const runStates: Record<RunStatus, { state: State; word: string }> = {
@@ -37,7 +38,8 @@ export const runStates: Record<RunStatus, { state: State; word: string }> = {
 
 export function ThreadState({ thread }: { thread: Pick<Thread, "status" | "interrupts"> }) {
   const { status } = thread;
-  const s = status === "interrupted" && !asks(thread) ? runStates.interrupted : (threadStates[status] ?? { state: "queued", word: status });
+  const asking = asks(thread);
+  const s = status === "interrupted" && !asking ? (asking === false ? runStates.interrupted : { state: runStates.interrupted.state, word: status }) : (threadStates[status] ?? { state: "queued", word: status });
   return <Status state={s.state} word={s.word} />;
 }
 
