@@ -55,7 +55,10 @@ test-pooled: ## the tests on PostgreSQL once more, through PgBouncer in transact
 
 .PHONY: check
 check: ## all that a change has to pass; a check that fails does not hide the others
-	@$(MAKE) --no-print-directory --keep-going format-check vet lint tidy-check docs-check test
+	@$(MAKE) --no-print-directory --keep-going static test
+
+.PHONY: static
+static: format-check vet lint tidy-check docs-check ## a part of check: all but the tests
 
 .PHONY: format-check
 format-check: ## a part of check: fail if make fmt would change the format
