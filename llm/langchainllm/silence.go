@@ -52,7 +52,7 @@ type heard struct {
 	cancel context.CancelCauseFunc
 }
 
-// Read reads from the body.
+// Read reads from the body. A provider may be silent for the limit in each call.
 func (h *heard) Read(p []byte) (int, error) {
 	h.timer.Reset(h.limit)
 	n, err := h.ReadCloser.Read(p)
