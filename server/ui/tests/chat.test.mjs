@@ -342,10 +342,10 @@ test("a stopped conversation is no question: the sidebar and the studio say stop
   await chat.idle();
   const stopped = chat.thread;
   await mark(stopped).and(page.getByLabel("stopped")).waitFor();
-  await page.getByRole("link", { name: "New chat" }).click();
+  await chat.fresh();
   await chat.say("crash");
   await mark(chat.thread).and(page.getByLabel("failed")).waitFor();
-  await page.getByRole("link", { name: "New chat" }).click();
+  await chat.fresh();
   await chat.say("Send the quote to Meyer & Sons");
   const asking = chat.thread;
   await mark(asking).and(page.getByLabel("waiting for you")).waitFor();
@@ -479,12 +479,12 @@ test("a stopped and a failed run say so, and go on", limit, () => tab({}, async 
 
 test("the keyboard alone sends, answers and copies", limit, () => tab({}, async (chat, page) => {
   const reach = async (name) => {
-    for (let i = 0; i < 60; i++) {
-      await page.keyboard.press("Tab");
+    for (let i = 0; i < 20; i++) { // back from the message field, and not through the list of conversations
+      await page.keyboard.press("Shift+Tab");
       const label = await page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent?.trim());
       if (label === name) return;
     }
-    assert.fail(`${name} is not reached by Tab`);
+    assert.fail(`${name} is not reached by Shift+Tab`);
   };
   await page.keyboard.type("Delete the order");
   await page.keyboard.press("Enter");

@@ -102,6 +102,13 @@ export class Chat {
     return new URL(this.page.url()).hash.slice(2);
   }
 
+  /** fresh opens a new conversation, and waits until the page has left the old one. */
+  async fresh() {
+    await this.page.getByRole("link", { name: "New chat" }).click();
+    await this.page.waitForURL(/#\/$/);
+    await this.page.locator("[data-index]").first().waitFor({ state: "detached" }); // the address changes before the page does
+  }
+
   /** say sends a message. With wait, it waits for the end of the answer. */
   async say(text, { wait = true } = {}) {
     const last = () => this.page.evaluate(() => Math.max(-1, ...[...document.querySelectorAll("[data-index]")].map((e) => Number(e.dataset.index))));

@@ -140,11 +140,6 @@ test("a file goes to the conversation that is shown, also one that is dropped", 
   await page.getByRole("list", { name: "Files of the message" }).getByText("dropped.csv").waitFor();
 }));
 
-const newChat = async (page) => {
-  await page.getByRole("link", { name: "New chat" }).click();
-  await page.waitForURL(/#\/$/);
-  await page.locator("[data-index]").first().waitFor({ state: "detached" }); // the address changes before the page does
-};
 const field = (page) => page.getByRole("textbox", { name: "Message" });
 
 test("the files of a new conversation go with its thread when that is opened", limit, () => tab({}, async (chat, page) => {
@@ -166,12 +161,12 @@ test("the files of a new conversation go with its thread when that is opened", l
     }
     await send(chat, "A picture, please");
     assert.equal(await page.getByRole("list", { name: "Files of the message" }).count(), remove ? 0 : 1);
-    await newChat(page);
+    await chat.fresh();
     assert.equal(await attached(page).count(), 0);
     await send(chat, "hello");
     assert.notEqual(chat.thread, thread, "the message went into another conversation");
     assert.equal((await threadsOf(name)).length, 1, "another message has changed the title");
-    await newChat(page);
+    await chat.fresh();
   }
 }));
 
@@ -190,7 +185,7 @@ test("the files of a new conversation go with its thread when that is deleted", 
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByRole("link", { name: "deleted.csv" }).click();
   await attached(page).getByText("deleted.csv").waitFor();
-  await newChat(page);
+  await chat.fresh();
   await remove();
   await send(chat, "hello");
   assert.notEqual(chat.thread, thread, "the message went into a deleted conversation");
@@ -207,7 +202,7 @@ test("a message that was not sent does not go into a thread that was opened sinc
   await page.waitForURL(/#\/.+/);
   const thread = chat.thread;
   await send(chat, "A picture, please");
-  await newChat(page);
+  await chat.fresh();
   await send(chat, "Say it once");
   assert.notEqual(chat.thread, thread);
 }));
