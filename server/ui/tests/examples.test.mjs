@@ -235,4 +235,9 @@ example("designer", (folder) => ["-data", folder, "-serve", "127.0.0.1:0"], {
     await chat.page.getByText("waiting for you").waitFor({ state: "detached" });
     await chat.idle();
   },
+  "a search without a result says so": async (chat, page) => {
+    await chat.say("find oak chairs under 3");
+    await page.getByText("Nothing found.").waitFor();
+    assert.equal(await page.getByText("all_that_fit").isVisible(), false);
+  },
 });

@@ -10,6 +10,7 @@ import { Files, Images, Links } from "./Links";
 import { Order } from "./Order";
 import { Products } from "./Products";
 import { Table } from "./Table";
+import { isObject } from "./value";
 import { tr } from "../../texts";
 
 // The card of a result is chosen by the type that its tool declares. Each card takes any JSON, and
@@ -62,6 +63,15 @@ export function hasCard(type: string | undefined): type is string {
   return type !== undefined && (own.has(type) || type in cards);
 }
 
+// The field of the list in a value of the type.
+const lists: Record<string, string> = { product: "products", file: "files", links: "links", image: "images" };
+
+/** isEmpty reports whether a value of the type is an empty list, or has one. */
+function isEmpty(type: string, value: unknown): boolean {
+  const list = isObject(value) && type in lists ? value[lists[type]!] : value;
+  return Array.isArray(list) && list.length === 0;
+}
+
 /** Card shows a result by its type. A value of an unknown type is a tree, and a text is Markdown. */
 export function Card({ type, value }: { type?: string; value: unknown }) {
   useSyncExternalStore((f) => {
@@ -73,6 +83,7 @@ export function Card({ type, value }: { type?: string; value: unknown }) {
   return (
     <Boundary what={tr("The result")}>
       {render ? <Own render={render} value={value} />
+        : type && Known && isEmpty(type, value) ? <p className="text-sm text-muted">{tr("Nothing found.")}</p>
         : Known ? <Suspense fallback={<Skeleton lines={5} />}><Known value={value} /></Suspense>
         : typeof value === "string" ? <Markdown text={value} />
         : <Tree value={value} open={2} />}
