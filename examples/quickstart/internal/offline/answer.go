@@ -2,6 +2,7 @@ package offline
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,36 +61,36 @@ func similar(words []string) string {
 	return " Similar words in the file: " + strings.Join(words, ", ") + "."
 }
 
-// defineAnswer quotes the best passage and names the next ones. If no passage has
-// all words of the question, it says so.
-func defineAnswer(in intent, f found) string {
-	words := query(in.topic)
-	if len(f.Passages) == 0 {
-		return fmt.Sprintf("I found no passage about that: %s does not mention %q.", f.File, words) + similar(f.Similar)
+// defineAnswer quotes the best passage for the words of a question and names the next ones.
+// It says which words the text lacks, and whether no passage has all words.
+func defineAnswer(question, words string, f found) string {
+	rest, m := strings.Fields(words), ""
+	if len(rest) > 1 { // a text says "9 kg" and not "heavy"
+		m = measure(question)
+		is := func(w string) bool { return strings.EqualFold(w, m) }
+		rest, f.Missing = slices.DeleteFunc(rest, is), slices.DeleteFunc(f.Missing, is)
+	}
+	if len(f.Passages) == 0 || 2*len(f.Missing) > len(rest) {
+		return fmt.Sprintf("I found no passage about that: %s does not mention %q.", f.File, strings.Join(f.Missing, " ")) + similar(f.Similar)
+	}
+	best, lead := f.Passages[0], ""
+	switch {
+	case len(f.Missing) > 0:
+		lead = fmt.Sprintf("The text does not mention %q.%s The closest passage:\n\n", strings.Join(f.Missing, " "), similar(f.Similar))
+	case m != "":
+		best, lead = f.measured(rest, m)
+	case f.Total == 0:
+		lead = fmt.Sprintf("No passage has all of %q together. The closest one:\n\n", words)
 	}
 	var b strings.Builder
-	asked, measured := len(strings.Fields(words)), false
-	if m := measure(in.topic); asked > 1 && slices.Contains(f.Missing, m) { // a text says "9 kg" and not "heavy"
-		f.Missing, asked, measured = slices.DeleteFunc(f.Missing, func(w string) bool { return w == m }), asked-1, true
-	}
-	switch missing := len(f.Missing); {
-	case 2*missing >= asked:
-		return fmt.Sprintf("I found no passage about that: %s does not mention %q.", f.File, strings.Join(f.Missing, " ")) + similar(f.Similar)
-	case missing > 0:
-		fmt.Fprintf(&b, "The text does not mention %q.%s The closest passage:\n\n", strings.Join(f.Missing, " "), similar(f.Similar))
-	case measured && f.Passages[0].has(words, measure(in.topic)):
-		fmt.Fprintf(&b, "I cannot tell whether this says how %s. It has your other words:\n\n", measure(in.topic))
-	case f.Total == 0:
-		fmt.Fprintf(&b, "No passage has all of %q together. The closest one:\n\n", words)
-	}
-	best := f.Passages[0]
+	b.WriteString(lead)
 	if best.Code {
 		best.Text = "    " + strings.ReplaceAll(best.Text, "\n", "\n    ")
 	}
 	fmt.Fprintf(&b, "%s\n\n  %s, %s", best.Text, f.File, best.where())
 	var also []string
 	seen := []string{best.Heading}
-	for _, p := range f.Passages[1:max(1, min(len(f.Passages), f.Total))] {
+	for _, p := range f.Passages[:min(len(f.Passages), f.Total)] {
 		if !slices.Contains(seen, p.Heading) && len(also) < 2 {
 			also = append(also, p.where())
 			seen = append(seen, p.Heading)
@@ -101,13 +102,63 @@ func defineAnswer(in intent, f found) string {
 	return b.String()
 }
 
-// has reports whether a passage and its heading have each of the words in the same form, except one that it need not have.
-func (p place) has(words, except string) bool {
-	parts := func(text string) []string {
-		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+// amounts match what a text says for a measure: a number with a unit.
+var amounts = func() map[string]*regexp.Regexp {
+	const number = `\b(?:\d[\d.,]*|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred|thousand|half|every|each|per)[\s-]*(?:\w+\s+)?`
+	const (
+		time   = number + `(?:second|minute|hour|day|week|month|year|time)s?\b|\b(?:once|twice|hourly|daily|weekly|monthly|yearly|annually)\b`
+		size   = number + `(?:mm|cm|m|km|metres?|meters?|inch(?:es)?|foot|feet|miles?|litres?|pixels?|(?:\w*bytes?|[kMGT]i?B))\b`
+		weight = number + `(?:k?g|kilos?|\w*grams?|lbs?|pounds?|ton(?:ne)?s?|ounces?)\b`
+		sound  = number + `(?:dB|decibels?)\b`
+	)
+	out := map[string]*regexp.Regexp{}
+	for measures, form := range map[string]string{
+		"often soon old frequently": time, "long fast far quickly": time + "|" + size,
+		"big large high tall wide deep": size, "heavy": weight, "loud": sound,
+	} {
+		for m := range strings.FieldsSeq(measures) {
+			out[m] = regexp.MustCompile("(?i)" + form)
+		}
 	}
-	own := parts(p.Heading + " " + p.Text)
-	return !slices.ContainsFunc(parts(words), func(word string) bool { return word != except && !slices.Contains(own, word) })
+	return out
+}()
+
+// measured returns the first passage that has the words and an amount in one sentence or in two. It says so if there
+// is none, and if there is only one word, of which a text can say several amounts.
+func (f found) measured(words []string, measure string) (best place, lead string) {
+	caveat := fmt.Sprintf("I cannot tell whether this says how %s. It has your other words:\n\n", measure)
+	form := amounts[measure]
+	if at := slices.IndexFunc(f.Passages, func(p place) bool { return p.says(words, form) }); at >= 0 {
+		if len(words) > 1 {
+			caveat = ""
+		}
+		return f.Passages[at], caveat
+	}
+	if at := slices.IndexFunc(f.Passages, func(p place) bool { return p.has(p.Text, words) }); at >= 0 {
+		return f.Passages[at], caveat
+	}
+	return f.Passages[0], fmt.Sprintf("No passage has all of %q together. The closest one:\n\n", strings.Join(words, " "))
+}
+
+// says reports whether two sentences that follow each other have the words and match the form.
+func (p place) says(words []string, form *regexp.Regexp) bool {
+	before := ""
+	for s := range strings.SplitAfterSeq(p.Text, ". ") {
+		if near := before + s; p.has(near, words) && form.MatchString(near) {
+			return true
+		}
+		before = s
+	}
+	return false
+}
+
+// has reports whether a part of the passage, with the heading, has words that begin like each of the words.
+func (p place) has(part string, words []string) bool {
+	own := strings.FieldsFunc(strings.ToLower(p.Heading+" "+part), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return !slices.ContainsFunc(words, func(w string) bool {
+		start := w[:max(min(len(w), 4), len(w)-3)] // without an ending such as "ing"
+		return !slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, strings.ToLower(start)) })
+	})
 }
 
 func (p place) where() string {

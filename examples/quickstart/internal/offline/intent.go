@@ -74,7 +74,7 @@ var intents = func() []rule {
 		{summary, `^what(?:'s| is)?$`},
 		{summary, `^what(?:'s| is) in(?: it| here| there| the file| this file)?$`},
 		{summary, `^describe (?:it|this|the file|this file)$`},
-		{where, `^(?:where|on (?:which|what) lines?)(?: (?:is|are|does|do|was|were|can i find|can i read about|do i find))?(?: (?P<topic>.+?))??(?: ` + mention + `)*$`},
+		{where, `^(?:where|on (?:which|what) lines?)(?: (?:can i find|can i read about|do i find|is|are|does|do|was|were))?(?: (?P<topic>.+?))??(?: ` + mention + `)*$`},
 		{where, `^(?:which|what) (?:lines?|places?|parts?)(?: (?:mention|contain|have|has|say|talk about|are about|use|speak of)s?)? (?P<topic>.+)$`},
 		{where, `^(?:find|search|grep|look|locate|show|list|show me|list all|quote)(?: me)?(?: for| up)?(?: all| the)*(?: (?:lines|mentions|places|occurrences))*(?: with| of| that mention| where)? (?P<topic>.+?)(?: is)?(?: ` + mention + `)?$`},
 		{where, `^(?:is|are)(?: there)?(?: anything| something)?(?: about)? (?P<topic>.+?)(?: ` + mention + `| there)$`},

@@ -94,6 +94,8 @@ func TestQuestions(t *testing.T) {
 		{"note that it rains", `save_note{"text":"it rains"}`},
 		{"save lines 3-5", `read_lines{"from":3,"to":5}`},
 		{"save that", `There is nothing to save yet. Ask me something first, or say: save a note that ...`},
+		{"Where do I find the shuttle?", `find_lines{"limit":10,"query":"shuttle"}`},
+		{"I'm new, don't I need a loom?", define("new loom")},
 		{"where?", `Where is what? Name a word that I can look for.`},
 	}
 	for _, tt := range tests {
@@ -171,7 +173,12 @@ func TestAnswers(t *testing.T) {
 		{"finds nothing", "what is a lom?", [][]llm.Message{lookup("a", "search", `{"file":"a.md","total":0,"passages":[],"missing":["lom"],"similar":["loom"]}`)}, `I found no passage about that: a.md does not mention "lom". Similar words in the file: loom.`},
 		{"lists lines by number", "where is loom?", [][]llm.Message{lookup("a", "find_lines", lines)}, "\"loom\" is on 2 lines:\n     3 | looms\n    12 | A loom is"},
 		{"does not claim to know a measure", "how long is the frame of a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["long"]`))}, "I cannot tell whether this says how long. It has your other words:\n\n" + quoted},
-		{"does not claim words that the passage lacks", "how long does a loom last?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["long"]`))}, "No passage has all of \"long loom last\" together. The closest one:\n\n" + quoted},
+		{"does not claim words that the passage lacks", "how long does a loom last?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["long"]`))}, "No passage has all of \"loom last\" together. The closest one:\n\n" + quoted},
+		{"quotes the passage with an amount", "how long is the frame of a loom?", [][]llm.Message{lookup("a", "search", `{"file":"a.md","total":0,"missing":["long"],"passages":[{"from":1,"to":1,"text":"A loom is a frame."},{"from":2,"to":2,"text":"The frame of a loom has two metres."}]}`)}, "The frame of a loom has two metres.\n\n  a.md, line 2"},
+		{"searches without a light word", "how do I bring a loom along?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["bring","along"]`))}, `search{"limit":8,"query":"loom"}`},
+		{"shows the closest of two words", "who pays the fee for a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["pays"]`))}, "The text does not mention \"pays\". The closest passage:\n\n" + quoted},
+		{"shows no passage that lacks most words", "who pays the fee for a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["pays","fee"]`))}, `I found no passage about that: a.md does not mention "pays fee".`},
+		{"searches if no line has all words", "where is the wooden loom?", [][]llm.Message{lookup("a", "find_lines", `{"total":0,"partly":2,"lines":[]}`)}, `search{"limit":8,"query":"wooden loom"}`},
 		{"claims no phrase", "where is the wooden loom?", [][]llm.Message{lookup("a", "find_lines", lines)}, "All words of \"wooden loom\" are on 2 lines:\n     3 | looms\n    12 | A loom is"},
 		{"shows a whole line", "where is loom?", [][]llm.Message{lookup("a", "find_lines", `{"total":1,"lines":[{"line":3,"text":"`+strings.Repeat("long ", 30)+`loom"}]}`)}, "\"loom\" is on 1 line:\n    3 | " + strings.Repeat("long ", 30) + "loom"},
 		{"counts", "how many words?", [][]llm.Message{lookup("a", "count_words", `{"from":1,"to":9,"lines":9,"words":1234,"characters":1}`)}, "The file has 9 lines, 1,234 words and 1 character."},

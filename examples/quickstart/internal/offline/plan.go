@@ -40,6 +40,10 @@ func (t talk) where() ([]lookup, string) {
 		return ask(toolFind, map[string]any{"query": query(t.want.topic), "limit": 10}), ""
 	}
 	f, _ := decode[foundLines](t.results[0])
+	if f.Total == 0 && strings.Contains(query(t.want.topic), " ") { // no line has all words; a passage may
+		t.results = t.results[1:]
+		return t.define()
+	}
 	return nil, whereAnswer(t.want.topic, f)
 }
 
@@ -97,14 +101,36 @@ func (t talk) save() ([]lookup, string) {
 // define searches for the topic and quotes the best passage. It also serves
 // questions that no rule fits. Their topic is the whole question.
 func (t talk) define() ([]lookup, string) {
-	if t.want.topic == "" || query(t.want.topic) == "" {
+	words := query(t.want.topic)
+	if t.want.topic == "" || words == "" {
 		return nil, helpText
 	}
-	if len(t.results) == 0 {
-		return ask(toolSearch, map[string]any{"query": query(t.want.topic), "limit": 8}), ""
+	for _, r := range t.results {
+		f, _ := decode[found](r)
+		if less := lighter(words, f.Missing); less != words { // search again
+			words = less
+			continue
+		}
+		return nil, defineAnswer(t.want.topic, words, f)
 	}
-	f, _ := decode[found](t.results[0])
-	return nil, defineAnswer(t.want, f)
+	return ask(toolSearch, map[string]any{"query": words, "limit": 8}), ""
+}
+
+// light are words that say little about the subject of a question. If the file lacks them, the search goes without them.
+var light = strings.Fields("along already bring come exactly go got run still take takes yet")
+
+// lighter removes the light words that the file lacks, if other words remain.
+func lighter(words string, missing []string) string {
+	var out []string
+	for w := range strings.FieldsSeq(words) {
+		if bare := strings.ToLower(w); !slices.Contains(light, bare) || !slices.Contains(missing, bare) {
+			out = append(out, w)
+		}
+	}
+	if len(out) == 0 {
+		return words
+	}
+	return strings.Join(out, " ")
 }
 
 func span(from, to int) map[string]any {
@@ -118,7 +144,7 @@ func span(from, to int) map[string]any {
 	return arguments
 }
 
-// measures are questions that a text answers with a number, and seldom with the same word.
+// measures are questions that a text answers with a number, and seldom with the same word; see amounts.
 var measures = regexp.MustCompile(`(?i)\bhow (often|long|heavy|big|large|high|tall|wide|deep|far|fast|loud|old|soon|quickly|frequently)\b`)
 
 // measure returns the word that says what a question measures: "long" of "how long".
@@ -130,12 +156,15 @@ func measure(topic string) string {
 	return strings.ToLower(m[1])
 }
 
+// contraction matches short forms such as "don't" and "I'm", which a search ignores.
+var contraction = regexp.MustCompile(`(?i)^(?:\w+n['’]t|\w+['’](?:m|re|ve|d|ll)|(?:it|that|what|who|where|when|how|there|he|she)['’]s)$`)
+
 // query returns the words of a topic to search for.
 func query(topic string) string {
 	var words []string
 	for word := range strings.FieldsSeq(topic) {
 		bare := strings.ToLower(strings.Trim(word, "?!.,;:()\"“”„'`"))
-		if bare != "" && !slices.Contains(common, bare) {
+		if bare != "" && !slices.Contains(common, bare) && !contraction.MatchString(bare) {
 			words = append(words, strings.Trim(word, "?!,;()\"“”„`"))
 		}
 	}
@@ -147,7 +176,7 @@ func query(topic string) string {
 
 // common are words of most sentences; a search ignores them.
 var common = strings.Fields(`a about after all also am an and any are as at be because been but by can
-	could did do does each for from get gets give had happen happens has have he her here him his how i if in into is it
+	cannot could did do does each for from get gets give had happen happens has have he her here him his how i if in into is it
 	its let like make many may me mean means might more most much must my need needs no not of on one only
 	or our out say says she should so some such than that the their them then there these they this those
 	to too up us use used using want was we were what when where which who whom whose why will with

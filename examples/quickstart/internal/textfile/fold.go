@@ -108,11 +108,11 @@ func distance(a, b []rune, limit int) int {
 	return min(last[len(b)], limit+1)
 }
 
-// similar returns up to three words of the file that are spelt almost like word.
+// similar returns up to three words of the file that begin like word and are spelt almost like it.
 func (f *File) similar(word string) []string {
 	runes := []rune(word)
 	limit := 2
-	if len(runes) < 6 {
+	if len(runes) < 8 {
 		limit = 1
 	}
 	if len(runes) < 4 {
@@ -123,7 +123,11 @@ func (f *File) similar(word string) []string {
 		apart int
 	}
 	var found []candidate
+	first, _ := utf8.DecodeRuneInString(word)
 	for w := range f.count {
+		if other, _ := utf8.DecodeRuneInString(w); other != first {
+			continue
+		}
 		if d := distance(runes, []rune(w), limit); d <= limit {
 			found = append(found, candidate{w, d})
 		}
