@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"strings"
 	"syscall"
 )
 
@@ -78,17 +79,35 @@ func run(ctx context.Context, only, store string) error {
 	if err != nil {
 		return err
 	}
-	var all []result
-	for _, p := range chosen {
-		fmt.Fprintf(os.Stderr, "clients: %s\n", p.name)
-		r, err := p.test(ctx, home, s.url)
-		if err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", p.name, err), s.close())
-		}
-		all = append(all, r)
-	}
-	if err := s.close(); err != nil {
+	all, err := testAll(ctx, chosen, home, s.url)
+	if err = errors.Join(err, s.close()); err != nil {
 		return err
 	}
 	return report(os.Stdout, store, all)
+}
+
+// testAll runs the tests of the projects against a server and the examples.
+func testAll(ctx context.Context, chosen []project, home, url string) (all []result, err error) {
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	env := []string{"BASE_URL=" + url, "ROOT=" + root}
+	for _, name := range []string{"serving", "pages"} {
+		s, err := startExample(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, s.close()) }()
+		env = append(env, strings.ToUpper(name)+"_URL="+s.url)
+	}
+	for _, p := range chosen {
+		fmt.Fprintf(os.Stderr, "clients: %s\n", p.name)
+		r, err := p.test(ctx, home, env)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
 }

@@ -17,7 +17,7 @@ import (
 
 // files are the projects without what is installed.
 //
-//go:embed */package.json */package-lock.json */*.mjs page/*.html page/src python/*.py python/*.txt python/*.ini
+//go:embed */package.json */package-lock.json */*.mjs page/*.html page/src python/*.py python/docs python/*.txt python/*.ini
 var files embed.FS
 
 // A project is a folder with tests of clients. It is for Node, or for Python.
@@ -34,6 +34,7 @@ var projects = []project{
 	{name: "assistant-ui"},
 	{name: "ag-ui"},
 	{name: "others"},
+	{name: "docs"},
 	{name: "python", python: true},
 	{name: "page", browser: true},
 }
@@ -142,7 +143,7 @@ func copyFiles(dir string, from fs.FS) error {
 const limit = 5 * time.Minute
 
 // test runs the tests of the project.
-func (p project) test(ctx context.Context, home, url string) (result, error) {
+func (p project) test(ctx context.Context, home string, env []string) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	dir := filepath.Join(home, p.name)
@@ -158,7 +159,7 @@ func (p project) test(ctx context.Context, home, url string) (result, error) {
 		args = []string{filepath.Join("venv", "bin", "python"), "-m", "pytest", "-q", "--junitxml=" + file}
 	}
 	cmd := command(ctx, dir, args...)
-	cmd.Env = append(os.Environ(), "BASE_URL="+url, "CHROMIUM="+findBrowser(), "NODE_ENV=development")
+	cmd.Env = append(append(os.Environ(), "CHROMIUM="+findBrowser(), "NODE_ENV=development"), env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	began := time.Now()

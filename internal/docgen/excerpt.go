@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	regionBegin = regexp.MustCompile(`(?m)^[ \t]*(?://|#) docs:begin (\S+)[ \t]*\n`)
-	regionEnd   = regexp.MustCompile(`(?m)^[ \t]*(?://|#) docs:end[ \t]*(\n|\z)`)
+	regionBegin = regexp.MustCompile(`(?m)^[ \t]*(?://|#|--) docs:begin (\S+)[ \t]*\n`)
+	regionEnd   = regexp.MustCompile(`(?m)^[ \t]*(?://|#|--) docs:end[ \t]*(\n|\z)`)
 )
 
 // excerpt returns a part of a Go file, or the whole file if part is empty. It removes region

@@ -14,7 +14,7 @@
 //	<!-- begin: examples/hello/main.go#ask -->
 //	<!-- end -->
 //
-// A part is the region between the comments "// docs:begin ask" and "// docs:end" (in Python "#") of the
+// A part is the region between the comments "// docs:begin ask" and "// docs:end" (in Python "#", in SQL "--") of the
 // file, or the function with this name. Without a part, the block is the whole file. A package of
 // this module has to compile a quoted Go file; a file of another module of the repository is compiled
 // by the tests of that module.

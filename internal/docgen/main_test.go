@@ -35,6 +35,8 @@ func main() {
 		"cmd/hello/out.txt": "hello\n",
 		"cmd/hello/run.py":  "def f():\n    # docs:begin ask\n    x = 1\n    # docs:end\n",
 		"docs/py.md":        "<!-- begin: cmd/hello/run.py#ask -->\n<!-- end -->\n",
+		"Caddyfile":         "one\n\ntwo\n",
+		"docs/list.md":      "- a list\n\n  <!-- begin: Caddyfile -->\n  <!-- end -->\n",
 		"sub/go.mod":        "module example.com/sub\n\ngo 1.26\n",
 		"sub/a.go":          "package sub\n\n// A is one.\nfunc A() int { return 1 }\n",
 		"docs/sub.md":       "<!-- begin: sub/a.go#A -->\n<!-- end -->\n",
@@ -77,7 +79,8 @@ two
 	require.NoError(t, err)
 	assert.Len(t, entries, 2, "files of the two public packages")
 	assert.Contains(t, read(t, root, "docs/reference.md"), "## two\n\n| package | |\n| --- | --- |\n| [`two`](../two) | Alone. |\n")
-	assert.Equal(t, "<!-- begin: cmd/hello/run.py#ask -->\n```py\nx = 1\n```\n<!-- end -->\n", read(t, root, "docs/py.md"))
+	assert.Equal(t, "<!-- begin: cmd/hello/run.py#ask -->\n```python\nx = 1\n```\n<!-- end -->\n", read(t, root, "docs/py.md"))
+	assert.Equal(t, "- a list\n\n  <!-- begin: Caddyfile -->\n  ```caddy\n  one\n\n  two\n  ```\n  <!-- end -->\n", read(t, root, "docs/list.md"))
 	wantReadme := "# M\n\n<!-- begin: cmd/hello/main.go#greet -->\n```go\nif true {\n\tprintln(\"hello\")\n}\n```\n<!-- end -->\n\ntext\n\n" +
 		"<!-- begin: cmd/hello/out.txt -->\n```text\nhello\n```\n<!-- end -->\n"
 	assert.Equal(t, wantReadme, read(t, root, "README.md"))

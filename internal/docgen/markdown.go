@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,8 +13,14 @@ import (
 )
 
 var (
-	beginMark = regexp.MustCompile(`^<!-- begin: ([^#\s]+)(?:#(\S+))? -->$`)
-	endMark   = regexp.MustCompile(`^<!-- end -->$`)
+	beginMark = regexp.MustCompile(`^( *)<!-- begin: ([^#\s]+)(?:#(\S+))? -->$`)
+	endMark   = regexp.MustCompile(`^ *<!-- end -->$`)
+
+	// languages has the language of a file whose extension, or whole name, is not its name.
+	languages = map[string]string{
+		"txt": "text", "mjs": "js", "py": "python", "conf": "nginx", "service": "ini",
+		"Caddyfile": "caddy", "Dockerfile": "dockerfile",
+	}
 )
 
 // documents returns the content of the Markdown files with current code blocks. The map
@@ -68,7 +75,7 @@ func (q *quoter) fill(text []byte) []byte {
 		case begin != nil:
 			open = n
 			out.Write(append(line, '\n'))
-			if err := q.quote(&out, string(begin[1]), string(begin[2])); err != nil {
+			if err := q.quote(&out, begin[1], string(begin[2]), string(begin[3])); err != nil {
 				q.mistake(n, err)
 			}
 			continue
@@ -102,8 +109,8 @@ func nested(root, name string) bool {
 	return false
 }
 
-// quote writes a part of a file as a fenced code block.
-func (q *quoter) quote(out *bytes.Buffer, name, part string) error {
+// quote writes a part of a file as a fenced code block. A block of a list is indented.
+func (q *quoter) quote(out *bytes.Buffer, indent []byte, name, part string) error {
 	local := filepath.FromSlash(name)
 	if !filepath.IsLocal(local) {
 		return fmt.Errorf("%s is outside the repository", name)
@@ -119,14 +126,17 @@ func (q *quoter) quote(out *bytes.Buffer, name, part string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	language := strings.TrimPrefix(filepath.Ext(local), ".")
-	if language == "txt" {
-		language = "text"
-	}
+	language := strings.TrimPrefix(cmp.Or(filepath.Ext(local), filepath.Base(local)), ".")
+	language = cmp.Or(languages[language], language)
 	fence := "```"
 	for bytes.Contains(quoted, []byte(fence)) {
 		fence += "`"
 	}
-	fmt.Fprintf(out, "%s%s\n%s\n%s\n", fence, language, quoted, fence)
+	for l := range strings.Lines(fmt.Sprintf("%s%s\n%s\n%s\n", fence, language, quoted, fence)) {
+		if l != "\n" {
+			out.Write(indent)
+		}
+		out.WriteString(l)
+	}
 	return nil
 }

@@ -88,7 +88,7 @@ func parse(path, text string) document {
 			open = mark[1]
 			d.blocks = append(d.blocks, block{line: i + 1, language: mark[2], quoted: quoted})
 		default:
-			quoted = quoted && l != "<!-- end -->" || strings.HasPrefix(l, "<!-- begin: ")
+			quoted = quoted && strings.TrimSpace(l) != "<!-- end -->" || strings.HasPrefix(strings.TrimSpace(l), "<!-- begin: ")
 			d.prose = append(d.prose, line{i + 1, l})
 			d.addAnchors(l)
 		}

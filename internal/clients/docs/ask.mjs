@@ -1,3 +1,4 @@
+// docs:begin ask
 // ask sends a message, and calls show with each piece of the answer.
 async function ask(token, thread, text, show) {
   const response = await fetch(`/chat/${encodeURIComponent(thread)}`, {
@@ -21,3 +22,6 @@ async function ask(token, thread, text, show) {
     }
   }
 }
+// docs:end
+
+export { ask };
