@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,7 +35,7 @@ func startExample(ctx context.Context, name string) (*started, error) {
 	}
 	ended := make(chan struct{})
 	go func() {
-		write.CloseWithError(fmt.Errorf("examples/%s ended: %v", name, cmd.Wait()))
+		write.CloseWithError(errors.Join(fmt.Errorf("examples/%s ended", name), cmd.Wait()))
 		close(ended)
 	}()
 	out := bufio.NewReader(read)
