@@ -123,7 +123,8 @@ func (d *doctor) tryWrite(ctx context.Context, pool *pgxpool.Pool) error {
 		return err
 	}
 	for _, statement := range []string{
-		"CREATE TEMPORARY TABLE weft_doctor (data text STORAGE PLAIN) ON COMMIT DROP",
+		"CREATE TEMPORARY TABLE weft_doctor (data text) ON COMMIT DROP",
+		"ALTER TABLE weft_doctor ALTER COLUMN data SET STORAGE PLAIN", // uncompressed
 		fmt.Sprintf("INSERT INTO weft_doctor SELECT repeat('x', 4096) FROM generate_series(1, %d)", probe/4096),
 	} {
 		if _, err = tx.Exec(ctx, statement); err != nil {
