@@ -191,6 +191,9 @@ async function scripted(script, hash = "") {
   return chat;
 }
 
+// quoted returns a file that docs/chat.md quotes.
+const quoted = (name) => readFileSync(new URL(`docs/${name}`, import.meta.url), "utf8");
+
 async function conversation() {
   const chat = await newTab("script");
   await chat.page.goto(`${at.script.origin}/chat/`);
@@ -258,7 +261,7 @@ test("credentials that end while an answer arrives are refused once, and the ans
 test("a frame: pages of the named origin show the chat, and no others", limit, async () => {
   const sites = [];
   const site = () => new Promise((done) => {
-    const s = createServer((_, w) => w.writeHead(200, { "Content-Type": "text/html" }).end(`<!doctype html><title>Site</title><iframe title="Chat" src="${framed}/chat/" width=800 height=600></iframe>`));
+    const s = createServer((_, w) => w.writeHead(200, { "Content-Type": "text/html" }).end(`<!doctype html><title>Site</title>${quoted("frame.html").replace("https://chat.example.com", framed)}`));
     sites.push(s.listen(0, "127.0.0.1", () => done(`http://127.0.0.1:${s.address().port}`)));
   });
   const [named, other] = [await site(), await site()];
@@ -294,6 +297,15 @@ test("weft.card: the application shows a result of its own type", limit, async (
   assert.equal(await card.innerText(), text);
   assert.deepEqual(await chat.axe(), []);
   await chat.close();
+});
+
+test("the script of docs/chat.md sets the headers and shows a card", limit, async () => {
+  const { page } = await scripted(quoted("headers.js") + quoted("card.js"));
+  const field = page.getByRole("textbox", { name: "Message" });
+  await field.fill("Make the invoice");
+  await field.press("Enter");
+  await page.getByText("Invoice 9007199254740993: 1290.5", { exact: true }).waitFor();
+  await page.context().close();
 });
 
 test("a file card: the download has the credentials of the page", limit, async () => {

@@ -1,0 +1,3 @@
+weft.card("invoice", (element, value) => {
+  element.textContent = `Invoice ${value.number}: ${value.total}`;
+});
