@@ -217,6 +217,10 @@ interop: ## exchange messages with the real LangChain of npm and PyPI (needs nod
 clients: ## run the field's clients against the server (needs node, npm, python3, chromium; CLIENTSFLAGS="-run sdk")
 	$(GO) run ./internal/clients $(CLIENTSFLAGS)
 
+.PHONY: deployment
+deployment: ## check the files of docs/deployment.md (needs nginx, caddy, openssl, systemd-analyze and promtool)
+	scripts/deployment
+
 .PHONY: pdf
 pdf: ## read real PDF files (needs pdftotext of Poppler, and fails without it)
 	$(GO) test -race -tags=poppler ./memory/knowledge/pdf -count=1

@@ -223,3 +223,18 @@ func TestToolCallIsPrintedAsText(t *testing.T) {
 	assert.Equal(t, `lookup({"id":"A-1"})`, fmt.Sprint(call))
 	assert.Equal(t, `lookup({"id":"A-1"})`, fmt.Sprint(&call))
 }
+
+// docs/models.md shows the form in which a message is stored.
+func TestTheMessageOfTheGuideIsStoredAsItIs(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/message.json")
+	require.NoError(t, err)
+	var m llm.Message
+	require.NoError(t, json.Unmarshal(text, &m))
+	require.NoError(t, m.Validate())
+	stored, err := json.Marshal(m)
+	require.NoError(t, err)
+	var want bytes.Buffer
+	require.NoError(t, json.Compact(&want, text))
+	assert.Equal(t, want.String(), string(stored), "each field, in the order of the guide")
+}

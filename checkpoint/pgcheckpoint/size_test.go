@@ -3,6 +3,9 @@ package pgcheckpoint_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +41,23 @@ func TestStoredBytesGrowLinearly(t *testing.T) {
 		}
 		assert.LessOrEqual(t, each, 1.1*first, "%d steps", n)
 	}
+}
+
+// The statements of docs/scale.md list the sizes of the tables, and set what they say.
+func TestTheStatementsOfTheGuideToSizes(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.open(t)
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		require.NoError(t, err)
+		return strings.ReplaceAll(string(text), "'weft'", "'"+p.options.Schema+"'")
+	}
+	rows := ask[int](t, p, `WITH listed (name, live, size) AS (`+strings.TrimSuffix(read("sizes.sql"), ";\n")+`)
+		SELECT count(*) FROM listed WHERE name IN ('cp_thread', 'cp_step') AND size LIKE '% kB'`)
+	assert.Equal(t, 2, rows)
+	do(t, p, read("autovacuum.sql"))
+	assert.Contains(t, ask[[]string](t, p, `SELECT reloptions FROM pg_class WHERE oid = 'weft.cp_step'::regclass`), "autovacuum_vacuum_scale_factor=0.02")
 }
 
 // Every step rewrites the state. Snapshots take at most as much space as the changes, and

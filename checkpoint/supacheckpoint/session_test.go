@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
+	"github.com/weft-go/weft/internal/supatest"
 )
 
 // session returns the session of a thread, which must exist.
@@ -292,14 +293,29 @@ func TestCleanUpByTheDatabase(t *testing.T) {
 	}
 	do(t, p, `UPDATE weft.cp_session SET last_activity = last_activity - interval '40 days' WHERE thread_id = 'old'`)
 	do(t, p, `UPDATE weft.cp_thread SET at = at - interval '40 days' WHERE id = 'old'`)
-	text, err := os.ReadFile("../../docs/supabase.md")
+	text, err := os.ReadFile("testdata/cron.sql")
 	require.NoError(t, err)
-	_, rest, _ := strings.Cut(string(text), "'17 3 * * *',")
-	_, rest, _ = strings.Cut(rest, "$$")
-	statement, _, found := strings.Cut(rest, "$$")
-	require.True(t, found, "docs/supabase.md has no cron job with a statement between $$")
+	// The function of pg_cron is not installed. This one executes the command at once.
+	do(t, p, `CREATE FUNCTION weft.schedule(name text, times text, command text) RETURNS int LANGUAGE plpgsql
+		AS $f$ DECLARE n int; BEGIN EXECUTE command INTO n; RETURN n; END $f$`)
+	statement := strings.Replace(string(text), "cron.schedule", "weft.schedule", 1)
 	assert.Equal(t, 2, ask[int](t, p, statement), statement)
 	wantSame(t, "left", sessionsOf(t, store, supacheckpoint.SessionQuery{AllUsers: true}), ann+"/new", bob+"/new")
+}
+
+// The policy that docs/supabase.md shows is the one of the table.
+func TestThePolicyOfTheGuideIsThatOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	p := directPlace(t)
+	text, err := os.ReadFile("testdata/policy.sql")
+	require.NoError(t, err)
+	policy := func() string {
+		return ask[string](t, p, supatest.Policies+`SELECT row_to_json(policies)::text FROM policies WHERE tablename = 'cp_thread' AND policyname = 'own'`, p.options.Checkpoint.Schema)
+	}
+	want := policy()
+	do(t, p, `DROP POLICY own ON weft.cp_thread`)
+	do(t, p, string(text))
+	assert.Equal(t, want, policy())
 }
 
 // Concurrent calls of CleanUp delete no thread twice. One more call deletes the threads that

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -66,6 +67,28 @@ func TestDoctorNamesTheRightsThatARoleLacks(t *testing.T) {
 		pgtest.Do(t, base, "GRANT "+right+" TO "+role)
 	}
 	assert.Contains(t, line(base, "-role", "nobody_at_all"), "FAULT grants the rights of the role cannot be examined: there is no role nobody_at_all")
+}
+
+// The grants of docs/deployment.md give a role what doctor asks for, and leave it no way to change the migrations.
+func TestTheGrantsOfTheGuideAreEnough(t *testing.T) {
+	t.Parallel()
+	base, schema := pgtest.DirectURL(t), pgtest.Schema(t)
+	_, _, errs := newTerminal(t, nil).call("threads", "migrate", "-db", base, "-schema", schema, "-runs", "-queue")
+	require.Empty(t, errs)
+	role := schema + "_app"
+	pgtest.Do(t, base, `CREATE ROLE `+role)
+	defer func() { pgtest.Do(t, base, `DROP OWNED BY `+role); pgtest.Do(t, base, `DROP ROLE `+role) }()
+	text, err := os.ReadFile("testdata/grants.sql")
+	require.NoError(t, err)
+	names := strings.NewReplacer("SCHEMA weft", "SCHEMA "+schema, "weft.", schema+".", "TO app", "TO "+role, "FROM app", "FROM "+role)
+	for _, statement := range pgtest.Statements(names.Replace(string(text))) {
+		pgtest.Do(t, base, statement)
+	}
+	_, out, errs := newTerminal(t, nil).call("doctor", "-db", base, "-schema", schema, "-role", role)
+	assert.Contains(t, strings.Join(strings.Fields(out), " "), "ok grants", errs)
+	for _, relation := range []string{"cp_migration", "run_migration", "river_migration"} {
+		assert.False(t, pgtest.Ask[bool](t, base, "SELECT has_table_privilege($1, $2, 'INSERT, UPDATE, DELETE')", role, schema+"."+relation), relation)
+	}
 }
 
 // remedyOf returns the statements that doctor recommends for the rights of a role.

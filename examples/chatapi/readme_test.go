@@ -19,7 +19,7 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := regexp.MustCompile("(?s)```(sh|json|)\n(.*?)```").FindAllStringSubmatch(string(text), -1)
+	blocks := regexp.MustCompile("(?s)```(sh|text)\n(.*?)```").FindAllStringSubmatch(string(text), -1)
 	eachStore(t, func(t *testing.T, c store.Config) {
 		if c.Folder == "" {
 			c.Folder = t.TempDir()

@@ -18,7 +18,7 @@ var (
 
 	// languages has the language of a file whose extension, or whole name, is not its name.
 	languages = map[string]string{
-		"txt": "text", "mjs": "js", "py": "python", "conf": "nginx", "service": "ini",
+		"txt": "text", "mjs": "js", "py": "python", "conf": "nginx", "service": "ini", "jsonl": "json",
 		"Caddyfile": "caddy", "Dockerfile": "dockerfile",
 	}
 )

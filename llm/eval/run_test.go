@@ -58,6 +58,15 @@ func echo(_ context.Context, c eval.Case) (eval.Answer, error) {
 	return eval.Answer{Text: c.Text(), Usage: llm.Usage{Input: 2, Output: 1, Total: 3}}, nil
 }
 
+func TestTheDataSetOfTheGuideIsRead(t *testing.T) {
+	t.Parallel()
+	cases, err := eval.ReadFile("testdata/delivery.jsonl")
+	require.NoError(t, err)
+	require.Len(t, cases, 2)
+	assert.Equal(t, "3 days", cases[0].WantText())
+	assert.Equal(t, "search", cases[0].Calls[0].Name)
+}
+
 func TestRunRepeatsEachCase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

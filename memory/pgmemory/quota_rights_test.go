@@ -2,6 +2,9 @@ package pgmemory_test
 
 import (
 	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +22,32 @@ import (
 )
 
 const overQuota = "WQ001"
+
+// The statements of docs/supabase.md set the quota of users without a row, and the tenants into which a user may write.
+func TestTheStatementsOfTheGuideToSupabase(t *testing.T) {
+	t.Parallel()
+	p, _ := publicPlace(t)
+	pool := p.pool(t)
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		require.NoError(t, err)
+		return string(text)
+	}
+	require.Empty(t, answer(t, pool, service, read("quota.sql")))
+	assert.Equal(t, "1000", answer(t, pool, service, `SELECT max_facts FROM public.user_quota WHERE user_id = ''`))
+
+	do(t, p, `INSERT INTO auth.users (id, raw_app_meta_data) VALUES ($1, '{"provider":"email"}')`, annID)
+	defer do(t, p, `DELETE FROM auth.users WHERE id = $1`, annID)
+	put := `INSERT INTO public.agent_memories (tenant_id, user_id, content) VALUES ('acme', '` + annID + `', 'a fact')`
+	claims := func() asker {
+		var claims map[string]any
+		require.NoError(t, json.Unmarshal([]byte(ask[string](t, p, `SELECT raw_app_meta_data::text FROM auth.users WHERE id = $1`, annID)), &claims))
+		return tokenOf(annID, "app_metadata", claims)
+	}
+	assert.Equal(t, denied, answer(t, pool, claims(), put), "before")
+	do(t, p, read("tenants.sql"), annID)
+	assert.Empty(t, answer(t, pool, claims(), put))
+}
 
 // The quota of a user applies to SQL and to Go, and to the user and the service. Users without a row have the default
 // quota.

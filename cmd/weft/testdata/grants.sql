@@ -1,0 +1,4 @@
+GRANT USAGE ON SCHEMA weft TO app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA weft TO app;
+GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA weft TO app;
+REVOKE INSERT, UPDATE, DELETE ON weft.cp_migration, weft.run_migration, weft.river_migration FROM app;
