@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"maps"
+	"slices"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
@@ -97,10 +99,15 @@ func ExampleTaskFinished_update() {
 			if err != nil {
 				log.Fatal(err)
 			}
-			fmt.Println(done.At().Node, total.Get(wrote), notes.Get(wrote))
+			values, err := state.Values(wrote) // by the name of the channel, as JSON
+			if err != nil {
+				log.Fatal(err)
+			}
+			keys := slices.Sorted(maps.Keys(values))
+			fmt.Println(done.At().Node, keys, total.Get(wrote), notes.Get(wrote))
 		}
 	}
-	// Output: add 20 [added 20]
+	// Output: add [notes total] 20 [added 20]
 }
 
 // A stream contains the events of subgraphs. Place.Path says to which subgraph an event

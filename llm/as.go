@@ -23,10 +23,13 @@ import (
 // is a pointer or has omitempty or omitzero, its jsonschema tag is its description, and its
 // enum tag lists its values. [OneOf] makes a struct a union.
 //
-// By default the model answers by calling a tool with this schema; see [AnswerTool]. If
-// r.Format has the type [FormatSchema] or [FormatJSON], the model writes JSON instead. If
+// By default the model answers by calling a tool with this schema; see [AnswerTool]. The
+// tool has the name r.Format.Name; empty means "answer". If r.Format has the type [FormatSchema] or [FormatJSON], the model writes JSON instead. If
 // r.Format.Schema is set, the model gets it instead of the schema of T. As also accepts an
 // answer that the model writes as text.
+//
+// In a graph, the events of the run do not have the chunks of the answer, unless the model
+// emits them: [WithWrap] gives the context such a model.
 //
 // The answer is checked against the schema of T. If *T has the method Validate() error,
 // or T is a pointer to such a type, it must return nil. If the answer does not fit, As

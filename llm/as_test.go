@@ -297,6 +297,19 @@ func TestAsFails(t *testing.T) {
 	checkInvalid(t, err, "no messages")
 }
 
+// TestAsNamesItsTool proves that the tool of As has the name of the format.
+func TestAsNamesItsTool(t *testing.T) {
+	t.Parallel()
+	model := llmtest.NewScript(llmtest.Call("Plan", `{"score":3}`))
+	got, _, err := llm.As[verdict](t.Context(), model, llm.Request{Messages: []llm.Message{llm.User("?")}, Format: llm.Format{Name: "Plan"}})
+	require.NoError(t, err)
+	assert.Equal(t, verdict{Score: 3}, got)
+	sent := model.Requests()[0]
+	require.Len(t, sent.Tools, 1)
+	assert.Equal(t, "Plan", sent.Tools[0].Name)
+	assert.Equal(t, "Plan", sent.ToolChoice.Name)
+}
+
 // TestAnswerToolReadsCalls proves that a loop can offer the tool of As and read its calls.
 func TestAnswerToolReadsCalls(t *testing.T) {
 	t.Parallel()

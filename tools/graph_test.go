@@ -15,6 +15,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/state"
@@ -64,6 +65,41 @@ func TestApprovalIsUsedOnceInAGraph(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2, ran)
 	assert.True(t, snap.Done())
+}
+
+// TestRetryOfANodeOfTools proves that node.Retry repeats a node of tools if OnError returns the
+// error of a tool, and that the model gets the error otherwise.
+func TestRetryOfANodeOfTools(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		policy tools.ErrorPolicy
+		want   string
+	}{
+		{"by default", nil, "search is down"},
+		{"with ReturnErrors", tools.ReturnErrors, "found"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ran := 0
+			set := mustSet(t, doing("search", func(context.Context, int) (string, error) {
+				if ran++; ran == 1 {
+					return "", errors.New("search is down")
+				}
+				return "found", nil
+			}))
+			b := graph.New("calls", messages)
+			b.Node("tools", node.Retry(node.RetryPolicy{Initial: -1}, tools.Node(set, messages, tools.Options{OnError: tt.policy})))
+			b.Edge(graph.Start, "tools")
+			g, err := b.Compile(graph.Options{})
+			require.NoError(t, err)
+			snap, err := g.Invoke(t.Context(), messages.Put(llm.Assistant("", numbered(1, "search"))))
+			require.NoError(t, err)
+			said := messages.Get(snap)
+			assert.Equal(t, tt.want, said[len(said)-1].Text())
+		})
+	}
 }
 
 // TestToolsSteerAGraph proves that the writes, the progress and the goto of a tool reach

@@ -12,6 +12,9 @@ import (
 // no later message answers. It puts the answers into the channel in the order of the calls.
 // Without such calls it changes nothing.
 //
+// An error of a tool is the answer of its call, and does not fail the node: node.Retry repeats
+// nothing unless [Options].OnError is [ReturnErrors].
+//
 // All calls run in one task, and none runs until all calls that need approval have it. If a
 // call pauses or fails the node, the next run of the node makes the other calls again,
 // unless [Options].Once stores their answers. If a tool may pause or fail the node, set

@@ -64,7 +64,8 @@ type ErrorPolicy func(call llm.ToolCall, err error) (answer string, failure erro
 // AnswerErrors is the [ErrorPolicy] that answers with the text of the error.
 func AnswerErrors(_ llm.ToolCall, err error) (string, error) { return err.Error(), nil }
 
-// ReturnErrors is the [ErrorPolicy] that returns the error, so that the node fails.
+// ReturnErrors is the [ErrorPolicy] that returns the error, so that the node fails. node.Retry
+// then runs the node again.
 func ReturnErrors(_ llm.ToolCall, err error) (string, error) { return "", err }
 
 func (o Options) parallel(calls int) int {

@@ -9,8 +9,9 @@ import (
 
 // Ask asks a model, like [llm.Generate], and emits the chunks of the reply as they
 // arrive. It can be called in any node of any graph. In an event stream, each chunk is a
-// [graph.Emitted] event whose value is an [llm.Chunk]. [Chunks] converts these events in
-// the same way as the events of an agent.
+// [graph.Emitted] event whose value is an [llm.Chunk]. A loop over the events can read it
+// beside the other events, such as the updates of tasks. [Chunks] converts these events in
+// the same way as the events of an agent, and leaves the updates out.
 //
 //	func write(ctx context.Context, s state.View) (state.Update, error) {
 //		reply, err := agent.Ask(ctx, model, llm.Request{Messages: Messages.Get(s)})

@@ -63,3 +63,43 @@ func Example_streamedAnswer() {
 	}
 	// Output: {"rain":true,"chance":80} 80
 }
+
+// The chunks of a reply are in the stream of events, beside the updates and the other values.
+func ExampleAsk_events() {
+	model := llmtest.NewScript(llmtest.Say("Warp and weft."))
+	title := state.Last[string]("title")
+	b := graph.New("titles", title)
+	b.Node("name", func(ctx context.Context, _ state.View) (state.Update, error) {
+		graph.Emit(ctx, "asking")
+		reply, err := agent.Ask(ctx, model, llm.Request{Messages: []llm.Message{llm.User("Name it.")}})
+		return state.Update{title.Put(reply.Text())}, err
+	})
+	b.Edge(graph.Start, "name")
+	g := must(b.Compile(graph.Options{}))
+	for ev, err := range g.Stream(context.Background()) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		switch ev := ev.(type) {
+		case graph.Emitted:
+			if c, ok := ev.Value.(llm.Chunk); !ok {
+				fmt.Println("emitted:", ev.Value)
+			} else if c.Kind == llm.ChunkText {
+				fmt.Printf("text: %q\n", c.Text)
+			}
+		case graph.TaskFinished:
+			if ev.Err != nil || ev.Asked {
+				continue // it has no update
+			}
+			wrote := must(state.NewView([]state.Handle{title}, ev.Update...))
+			fmt.Println("update:", ev.At().Node, title.Get(wrote))
+		}
+	}
+	// Output:
+	// emitted: asking
+	// text: "Warp "
+	// text: "and w"
+	// text: "eft."
+	// update: name Warp and weft.
+}
