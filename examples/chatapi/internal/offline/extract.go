@@ -10,9 +10,14 @@ import (
 	"github.com/weft-go/weft/memory/extract"
 )
 
+// tells are beginnings of what users say of themselves. A sentence that begins with I or we may have one later, as in "I
+// sold it, my car is now red". It is kept as a whole then.
+const tells = `i am|i'm|i’m|i live|i work|i use|i need|i have|i like|i love|i prefer|i hate|i don't like|i do not like|i moved|i have moved|i['’]ve moved|i no longer|my|our|we are|we use|call me`
+
 var (
 	ends = regexp.MustCompile(`[.!;\n]+(?:\s+|$)`)
-	says = regexp.MustCompile(`(?i)^(?:well,? |and |by the way,? |also,? )*((?:i am|i'm|i’m|i live|i work|i use|i need|i have|i like|i love|i prefer|i hate|i don't like|i do not like|i moved|i have moved|i['’]ve moved|i no longer|my|our|we are|we use|call me)\b.+|(?:i don['’]t|i do not)\b.+\bany ?more\b.*)$`)
+	says = regexp.MustCompile(`(?i)^(?:(?:well|and|but|so|by the way|also|no|oh|sorry|actually|now),? )*((?:` + tells + `)\b.+|(?:i don['’]t|i do not)\b.+\bany ?more\b.*` +
+		`|(?:i|we)\b.+(?:, | and | but )(?:and |but |so |now )*(?:` + tells + `)\b.+)$`)
 	// moves finds a move of something else than the user. It tells nothing of the user.
 	moves   = regexp.MustCompile(`(?i)^i(?: have|['’]ve)? moved (?:the|my|our|it|his|her|their)\b`)
 	prefers = regexp.MustCompile(`(?i)^(?:i like|i love|i prefer|i hate|i don't like|i do not like)\b`)

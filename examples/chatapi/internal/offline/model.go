@@ -119,17 +119,21 @@ func (t talk) forget(words []string, all bool) llm.Message {
 	if last.call.Name == forgetTool {
 		return llm.Assistant(forgotten(last.answer))
 	}
-	facts := contents(last.answer)
-	switch found := about(words, facts); {
-	case len(facts) == 0:
+	known := facts(last.answer)
+	switch some := about(words, known); {
+	case len(known) == 0:
 		return llm.Assistant("There is nothing to forget: I remember nothing about you.")
 	case all:
 		return t.call(forgetTool, map[string]any{"everything": true})
-	case len(found) > 0:
-		return t.call(forgetTool, map[string]any{"facts": found})
+	case len(some) > 0:
+		var texts []string
+		for _, f := range some {
+			texts = append(texts, f.Content)
+		}
+		return t.call(forgetTool, map[string]any{"facts": texts})
 	}
-	return llm.Assistant(fmt.Sprintf("I forgot nothing: nothing that I remember has the words %q. I remember:\n- %s\n\nSay \"forget\" with words of one of these.",
-		strings.Join(words, " "), strings.Join(remembered(last.answer), "\n- ")))
+	return llm.Assistant(fmt.Sprintf("I forgot nothing: nothing that I remember has the words %q. I remember:%s\n\nSay \"forget\" with words of one of these.",
+		strings.Join(words, " "), dated(known)))
 }
 
 // forgotten says what the tool has deleted, and what stays.
@@ -173,9 +177,9 @@ func (t talk) choose() (string, map[string]any) {
 		return "", nil
 	case ofAccount.MatchString(t.message) && t.has(agentmemory.ContextTool):
 		return agentmemory.ContextTool, map[string]any{}
-	case ofAll.MatchString(t.message) && t.has(agentmemory.RecallTool):
+	case (ofAll.MatchString(t.message) || t.unordered()) && slices.Contains(t.tools, agentmemory.RecallTool):
 		return agentmemory.RecallTool, map[string]any{"query": "", "limit": 50}
-	case ofUser.MatchString(t.message) && !howTo.MatchString(t.message) && t.has(agentmemory.RecallTool):
+	case t.has(agentmemory.RecallTool):
 		query := t.message
 		if ofHome.MatchString(query) {
 			query += " moved"
@@ -206,10 +210,14 @@ func (t talk) answer(s step) string {
 	case agentmemory.ContextTool:
 		return s.answer
 	case agentmemory.RecallTool:
-		if facts := remembered(s.answer); len(facts) > 0 {
-			return "You told me:\n- " + strings.Join(facts, "\n- ")
-		}
-		if t.has(agentmemory.SearchTool) && !ofAll.MatchString(t.message) {
+		switch list := t.recalled(); {
+		case t.unordered():
+			return ""
+		case len(list) == 1:
+			return "You told me:\n- " + toYou(list[0].Content)
+		case len(list) > 1:
+			return "You told me, the newest first:" + dated(list)
+		case t.has(agentmemory.SearchTool) && !ofAll.MatchString(t.message):
 			return ""
 		}
 		return "I remember nothing about this."

@@ -1,0 +1,104 @@
+package offline
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weft-go/weft/memory/agentmemory"
+)
+
+// A fact is what recall_memory tells of one.
+type fact struct {
+	Content string `json:"content"`
+	Since   string `json:"since"` // a day
+}
+
+// facts are the facts of an answer of recall_memory.
+func facts(answer string) (list []fact) {
+	for line := range strings.Lines(answer) {
+		var f fact
+		if json.Unmarshal([]byte(line), &f) == nil && f.Content != "" {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// recalls are the answers of recall_memory for the message.
+func (t talk) recalls() (answers []string) {
+	for _, s := range t.steps {
+		if s.call.Name == agentmemory.RecallTool && !s.failed {
+			answers = append(answers, s.answer)
+		}
+	}
+	return answers
+}
+
+// recalled are the facts that the message asks for. A question about the user may have other words than the fact; of a
+// question about anything else, the fact has all words. The second answer of recall_memory has the newest facts, which
+// tells the order of the first.
+func (t talk) recalled() []fact {
+	answers := t.recalls()
+	if len(answers) == 0 {
+		return nil
+	}
+	list := facts(answers[0])
+	if !ofAll.MatchString(t.message) && (!ofUser.MatchString(t.message) || howTo.MatchString(t.message)) {
+		list = about(slices.Collect(maps.Keys(wordsOf(t.message))), list)
+	}
+	if len(answers) > 1 {
+		newest := facts(answers[1])
+		place := func(f fact) int {
+			if at := slices.Index(newest, f); at >= 0 {
+				return at
+			}
+			return len(newest)
+		}
+		slices.SortStableFunc(list, func(a, b fact) int { return place(a) - place(b) })
+	}
+	return list
+}
+
+// unordered reports whether several facts were found and nothing tells yet which is newer.
+func (t talk) unordered() bool {
+	return len(t.recalls()) == 1 && len(t.recalled()) > 1 && !ofAll.MatchString(t.message) && !t.last
+}
+
+// dated writes facts as a list, as they are said to the user.
+func dated(list []fact) (text string) {
+	for _, f := range list {
+		text += "\n- " + toYou(f.Content)
+		if f.Since != "" {
+			text += fmt.Sprintf(" (%s)", f.Since)
+		}
+	}
+	return text
+}
+
+// about returns the facts that have all the words, or words with the same beginning: "allergy" finds "allergic".
+func about(words []string, list []fact) (some []fact) {
+	for _, f := range list {
+		has := slices.Collect(maps.Keys(wordSet(f.Content)))
+		if len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !found(word, has) }) {
+			some = append(some, f)
+		}
+	}
+	return some
+}
+
+// found reports whether a word is among others, or akin to one.
+func found(word string, others []string) bool {
+	return slices.ContainsFunc(others, func(other string) bool { return akin(word, other) })
+}
+
+// akin reports whether two words are the same, or begin with the same five letters or more, but for the last two.
+func akin(a, b string) bool {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return a == b || n >= 5 && n+2 >= min(len(a), len(b))
+}
