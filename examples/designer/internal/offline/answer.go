@@ -3,6 +3,7 @@ package offline
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,28 +17,42 @@ var failures = map[string]string{
 
 // answer says what came of the steps, and what was not understood.
 func (d *dialogue) answer() string {
+	if len(d.wanted.parts) > 0 {
+		return d.answerParts()
+	}
 	var out []string
 	for i, s := range d.steps {
 		switch {
-		case s.failed && failures[s.tool] != "":
-			out = append(out, failures[s.tool]+": "+s.answer)
 		case s.failed:
+			out = append(out, s.outcome()...)
 		case s.tool == "search_products" && i == d.lastSearch():
 			out = append(out, d.found()...)
 		case s.tool == "get_product":
 			out = append(out, "- "+one(s.answer))
-		case s.tool == "generate3D":
-			out = append(out, fmt.Sprintf("The 3D scene %s is ready: %s", field(s.answer, "id"), field(s.answer, "url")))
-		case s.tool == "createQuote":
-			out = append(out, quoted(s.answer)...)
-		case s.tool == "submitOrder":
-			out = append(out, fmt.Sprintf("Order %s is submitted, of quote %s: %s €.", field(s.answer, "id"), field(s.answer, "quote_id"), field(s.answer, "total")))
+		default:
+			out = append(out, s.outcome()...)
 		}
 	}
 	if out = append(out, d.about()...); len(out) == 0 {
 		out = append(out, d.nothingDone())
 	}
 	return paragraphs(slices.Concat(d.wanted.notes, d.misunderstood(), out))
+}
+
+// outcome says what came of an action.
+func (s step) outcome() []string {
+	switch {
+	case s.failed && failures[s.tool] != "":
+		return []string{failures[s.tool] + ": " + s.answer}
+	case s.failed:
+	case s.tool == "generate3D":
+		return []string{fmt.Sprintf("The 3D scene %s is ready: %s", field(s.answer, "id"), field(s.answer, "url"))}
+	case s.tool == "createQuote":
+		return quoted(s.answer)
+	case s.tool == "submitOrder":
+		return []string{fmt.Sprintf("Order %s is submitted, of quote %s: %s €.", field(s.answer, "id"), field(s.answer, "quote_id"), field(s.answer, "total"))}
+	}
+	return nil
 }
 
 // misunderstood names the words that were not understood, and what follows from it.
@@ -83,7 +98,13 @@ func (d *dialogue) lastSearch() int {
 // found tells the products of the last search, and the conditions that they meet.
 func (d *dialogue) found() (lines []string) {
 	var asked []string
-	if conditions := d.wanted.filters.String(); conditions != "" {
+	f := d.wanted.filters
+	if last, ok := d.did("search_products"); ok && d.all > 0 && d.named() != nil && same(last.arguments, d.named()) {
+		asked = append(asked, quotedList(f.values["category"])+" in the name")
+		f.values = maps.Clone(f.values)
+		delete(f.values, "category")
+	}
+	if conditions := f.String(); conditions != "" {
 		asked = append(asked, conditions)
 	}
 	if words := d.known(d.wanted.words); len(words) > 0 {

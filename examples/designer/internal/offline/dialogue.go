@@ -31,6 +31,7 @@ type dialogue struct {
 	facts   []string  // what is known of the user
 	steps   []step    // of this turn
 	shown   []product // the products of the last search, of any turn
+	before  []product // those of the turns before
 	all     int       // how many the last search of this turn had
 	unknown []string  // words that no product has, of the searches of this turn
 	looked  bool      // a product was looked up by id in this turn
@@ -57,7 +58,7 @@ func read(r llm.Request) *dialogue {
 		case llm.RoleSystem:
 			d.facts = append(d.facts, known(m.Text())...)
 		case llm.RoleUser:
-			said, d.steps, d.all, d.looked, d.unknown = m.Text(), nil, 0, false, nil
+			said, d.steps, d.all, d.looked, d.unknown, d.before = m.Text(), nil, 0, false, nil, d.shown
 		case llm.RoleAssistant:
 			for _, c := range m.ToolCalls {
 				calls[c.ID] = c
@@ -66,7 +67,10 @@ func read(r llm.Request) *dialogue {
 				}
 			}
 		case llm.RoleTool:
-			d.take(calls[m.ToolCallID], m)
+			c := calls[m.ToolCallID]
+			s := step{tool: c.Name, answer: m.Text(), failed: m.Status == llm.StatusError}
+			_ = json.Unmarshal(c.Arguments, &s.arguments) // what was not JSON was answered with an error
+			d.take(s)
 		}
 	}
 	d.wanted = d.understand(said)
@@ -96,9 +100,7 @@ func known(prompt string) (facts []string) {
 }
 
 // take notes the answer of a tool.
-func (d *dialogue) take(c llm.ToolCall, m llm.Message) {
-	s := step{tool: c.Name, answer: m.Text(), failed: m.Status == llm.StatusError}
-	_ = json.Unmarshal(c.Arguments, &s.arguments) // what was not JSON was answered with an error
+func (d *dialogue) take(s step) {
 	d.steps = append(d.steps, s)
 	var answer struct {
 		product
@@ -110,16 +112,16 @@ func (d *dialogue) take(c llm.ToolCall, m llm.Message) {
 		return
 	}
 	switch {
-	case c.Name == "search_products":
+	case s.tool == "search_products":
 		d.all, d.unknown = answer.All, append(d.unknown, answer.Unknown...)
 		if len(answer.Products) > 0 {
 			d.shown = answer.Products
 		}
-	case c.Name == "get_product" && d.looked:
+	case s.tool == "get_product" && d.looked:
 		d.shown = append(d.shown, answer.product)
-	case c.Name == "get_product":
+	case s.tool == "get_product":
 		d.shown, d.looked = []product{answer.product}, true
-	case c.Name == "createQuote":
+	case s.tool == "createQuote":
 		d.quote = answer.ID
 	}
 }

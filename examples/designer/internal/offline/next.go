@@ -13,7 +13,7 @@ func (d *dialogue) next() (step, bool) {
 	if n := len(d.steps); n > 0 && d.steps[n-1].failed && d.steps[n-1].tool != "get_product" {
 		return step{}, false
 	}
-	for _, want := range []func() (step, bool){d.lookUp, d.search, d.scene, d.makeQuote, d.submit} {
+	for _, want := range []func() (step, bool){d.findParts, d.lookUp, d.search, d.scene, d.makeQuote, d.submit} {
 		if s, ok := want(); ok && d.can(s.tool) {
 			return s, true
 		}
@@ -52,9 +52,9 @@ func same(a, b map[string]any) bool {
 	return err1 == nil && err2 == nil && string(x) == string(y)
 }
 
-// tries are the searches that the request may mean: with the values of the catalogue as conditions, with these as words
-// of a name ("Barcelona chair" is the name of an armchair), and for the other words alone. Words that no product has are
-// left out.
+// tries are the searches that the request may mean: with the values of the catalogue as conditions, with the category as
+// a word of a name ("Barcelona chair" is the name of an armchair), and for the other words alone. Words that no product
+// has are left out.
 func (d *dialogue) tries() (list []map[string]any) {
 	w := d.wanted
 	if d.lost() {
@@ -69,26 +69,33 @@ func (d *dialogue) tries() (list []map[string]any) {
 	if liked := d.preferred(); len(liked) > 0 && !w.cheapest {
 		first["prefer"] = strings.Join(liked, " ")
 	}
-	if len(words) == 0 {
-		if w.filters.any() {
-			list = append(list, first)
-		}
-		return list
+	if query != "" {
+		first["query"] = query
 	}
-	first["query"] = query
-	list = append(list, first)
-	if len(w.filters.values) > 0 {
-		named := w.filters.arguments(false)
-		var all []string
-		for _, column := range columns {
-			all = append(all, w.filters.values[column]...)
-		}
-		named["query"] = query + " " + strings.Join(all, " ")
+	if query != "" || w.filters.any() {
+		list = append(list, first)
+	}
+	if named := d.named(); named != nil {
+		list = append(list, named)
+	}
+	if query != "" && len(w.filters.values) > 0 {
 		others := w.filters.arguments(false)
 		others["query"] = query
-		list = append(list, named, others)
+		list = append(list, others)
 	}
 	return list
+}
+
+// named is a search for products that have the category as a word of their name. It is nil without one category.
+func (d *dialogue) named() map[string]any {
+	f := d.wanted.filters
+	if len(f.values["category"]) != 1 {
+		return nil
+	}
+	args := f.arguments(true)
+	delete(args, "category")
+	args["query"] = strings.Join(append(d.known(d.wanted.words), f.values["category"][0]), " ")
+	return args
 }
 
 // known returns the words that a product has.
@@ -112,8 +119,9 @@ func (d *dialogue) lost() bool {
 // loose reports whether what was found lacks conditions of the request.
 func (d *dialogue) loose() bool {
 	last, ok := d.did("search_products")
-	tries := d.tries()
-	return ok && len(tries) == 3 && same(last.arguments, tries[2])
+	others := d.wanted.filters.arguments(false)
+	others["query"] = strings.Join(d.known(d.wanted.words), " ")
+	return ok && len(d.wanted.filters.values) > 0 && same(last.arguments, others)
 }
 
 // strangers are the words of the request that were not understood.
@@ -167,20 +175,27 @@ func (d *dialogue) scene() (step, bool) {
 func (d *dialogue) makeQuote() (step, bool) {
 	w := d.wanted
 	_, done := d.did("createQuote")
-	fresh := d.quote == "" || w.search || len(w.ids) > 0 || len(w.places) > 0 || w.cheapest
-	if needed := w.quote || w.again || w.order && w.quoteID == "" && fresh; !needed || done || w.order && !d.can("submitOrder") {
+	if needed := w.quote || w.again || d.unquoted(); !needed || done || w.order && !d.can("submitOrder") {
 		return step{}, false
 	}
 	var items []map[string]any
-	for _, p := range d.ready() {
-		items = append(items, map[string]any{"product_id": p.ID, "quantity": max(w.quantity, 1)})
+	for _, i := range d.items() {
+		items = append(items, map[string]any{"product_id": i.ID, "quantity": i.quantity})
 	}
 	return step{tool: "createQuote", arguments: map[string]any{"items": items}}, len(items) > 0
 }
 
+// unquoted reports whether the request orders products that no quote of this turn has.
+func (d *dialogue) unquoted() bool {
+	w := d.wanted
+	_, done := d.did("createQuote")
+	fresh := d.quote == "" || w.search || len(w.ids)+len(w.places)+len(w.parts) > 0 || w.cheapest
+	return w.order && w.quoteID == "" && fresh && !done
+}
+
 func (d *dialogue) submit() (step, bool) {
 	id := cmp.Or(d.wanted.quoteID, d.quote)
-	if _, done := d.did("submitOrder"); !d.wanted.order || done || id == "" || len(d.strangers()) > 0 {
+	if _, done := d.did("submitOrder"); !d.wanted.order || done || id == "" || d.unquoted() || len(d.strangers()) > 0 {
 		return step{}, false
 	}
 	return step{tool: "submitOrder", arguments: map[string]any{"quote_id": id}}, true

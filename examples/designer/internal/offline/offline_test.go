@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/examples/designer/internal/offline"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/extract"
@@ -50,6 +52,10 @@ func TestNext(t *testing.T) {
 		llm.Assistant("", llm.ToolCall{ID: "2", Name: "createQuote", Arguments: []byte(`{}`)}),
 		llm.ToolResult(llm.ToolCall{ID: "2", Name: "createQuote"}, `{"id":"Q-1a","lines":[],"total_eur":30}`),
 		llm.Assistant("Quoted."))
+	both := append(searched[:4:4], llm.User("order 4 of the first and 2 of the second"),
+		llm.Assistant("", llm.ToolCall{ID: "2", Name: "createQuote", Arguments: []byte(`{}`)}),
+		llm.ToolResult(llm.ToolCall{ID: "2", Name: "createQuote"}, `{"id":"Q-1b","lines":[],"total_eur":80}`))
+	require.Equal(t, "submitOrder", ask(t, both...).ToolCalls[0].Name)
 	tests := []struct {
 		before []llm.Message
 		said   string
@@ -71,6 +77,7 @@ func TestNext(t *testing.T) {
 		{searched, "quote all of them", `createQuote {"items":[{"product_id":"P001","quantity":1},{"product_id":"P002","quantity":1}]}`},
 		{searched, "render these in 3d", `generate3D {"product_ids":["P001","P002"],"prompt":"render these in 3d"}`},
 		{searched, "buy 2 of the first", `createQuote {"items":[{"product_id":"P001","quantity":2}]}`},
+		{quoted, "order 4 of the ninth", "has 2 products, so it has no number 9"},
 		{quoted, "submit it, order it", `submitOrder {"quote_id":"Q-1a"}`},
 	}
 	for _, tt := range tests {

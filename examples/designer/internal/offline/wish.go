@@ -21,6 +21,7 @@ type wish struct {
 	every                                             bool     // "all of them"
 	words                                             []string // what is left
 	notes                                             []string // what was guessed
+	parts                                             []wish   // of a request for several products, each with a number
 }
 
 var (
@@ -46,7 +47,15 @@ var number = regexp.MustCompile(`[0-9]+`)
 
 var ordinals = []string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}
 
+// understand reads a request for one thing, or for several products.
 func (d *dialogue) understand(said string) wish {
+	if w := d.several(said); len(w.parts) > 0 {
+		return w
+	}
+	return d.understandOne(said)
+}
+
+func (d *dialogue) understandOne(said string) wish {
 	w := wish{said: said, quoteID: quoteID.FindString(said)}
 	text := quoteID.ReplaceAllString(said, " ")
 	for _, id := range productID.FindAllString(text, -1) {
