@@ -151,7 +151,8 @@ func TestRulesDropNothing(t *testing.T) {
 		{"employees per year", "The number of rows by Start Date (year), in staff.csv:\n- 2018: 1\n- 2019: 1"},
 		{"what departments are there", "The number of rows by Department, in staff.csv:\n- "},
 		{"average salary in Athens", "The average Salary (USD) is $71,500, in staff.csv where Office is Athens."},
-		{"and in Bern?", "Ask the whole question again."},
+		{"and in Bern?", "The average Salary (USD) is $48,500.50, in staff.csv where Office is Bern."},
+		{"and in 2019?", "Ask the whole question again."},
 		{"how many employees are in Bern?", "There are 2 rows in staff.csv where Office is Bern."},
 		{"how many of them are remote?", "There are 0 rows in staff.csv where Office is Bern and Remote is yes."},
 		{"number of employees and average salary in Athens", "The number of rows is 2, and the average Salary (USD) is $71,500, in staff.csv where Office is Athens."},
@@ -218,6 +219,46 @@ func TestRulesDropNothing(t *testing.T) {
 	got := a.ask(id, "which office has the highest average salary? How many employees does it have?")
 	assert.Contains(t, got, "I cannot compute with the rows or groups of the answer before.")
 	assert.NotContains(t, got, "There are")
+}
+
+const bookings = `date,room,organiser,department,people,hours,cost,catering
+2025-01-07,Blue Room,Anna Weber,Sales,6,2,80.00,no
+2025-01-09,Garden Hall,Tom Reed,Marketing,40,5,450.00,yes
+2025-01-15,Blue Room,Lena Okafor,Sales,8,3,120.00,yes
+2025-01-22,Studio,Anna Weber,Sales,3,1,30.00,no
+2025-02-03,Garden Hall,Priya Nair,HR,55,8,720.00,yes
+2025-02-12,Blue Room,Priya Nair,HR,10,4,160.00,no
+`
+
+// The rules read verbs of what the file has, "most often" as the largest number of rows, and a question that goes on with
+// another value.
+func TestRulesFollow(t *testing.T) {
+	t.Parallel()
+	a := start(t, t.TempDir(), offline.Model{})
+	id := a.withFile("bookings.csv", bookings)
+	for _, tt := range []struct{ question, want string }{
+		{"Which room was booked most often?", "Blue Room has the highest number of rows: 3."},
+		{"Which department books the Blue Room least often?", "HR has the lowest number of rows: 1."},
+		{"What was booked most often?", "By which column?"},
+		{"How many rooms were booked by Sales?", "The number of different values of room is 2, in bookings.csv where department is Sales."},
+		{"How much did Sales spend in total?", "The total cost is 230, in bookings.csv where department is Sales."},
+		{"And Marketing?", "The total cost is 450, in bookings.csv where department is Marketing."},
+		{"What about HR?", "The total cost is 880, in bookings.csv where department is HR."},
+		{"And the Studio?", "Ask the whole question again."},
+		{"How much did the Studio earn?", `I did not understand "earn".`},
+		{"Which room was cancelled most often?", `I did not understand "cancelled".`},
+		{"Who booked the Studio? And the Attic?", "bookings.csv has 1 row where room is Studio:\n- 2025-01-22, Studio\n\nI did not understand \"Attic\"."},
+		{"How many bookings in January cost more than 100?", "There are 2 rows in bookings.csv where date is in January 2025 and cost is above 100."},
+		{"And in February?", "There are 2 rows in bookings.csv where date is in February 2025 and cost is above 100."},
+		{"Which department spent the most?", "By which"},
+		{"How often was the Studio booked?", "There is 1 row in bookings.csv where room is Studio."},
+	} {
+		got := a.ask(id, tt.question)
+		assert.True(t, strings.HasPrefix(got, tt.want), "%s\ngot  %s\nwant %s", tt.question, got, tt.want)
+	}
+	assert.Contains(t, a.ask(id, "Which department booked the Blue Room least often?"), "Groups without such a row are left out.")
+	incomes := a.withFile("income.csv", "month,team,revenue\n2025-01-01,Sales,80\n")
+	assert.Contains(t, a.ask(incomes, "How much did Sales spend?"), `I did not understand "spend".`)
 }
 
 // The files have words that mean something else to the rules, too.

@@ -92,6 +92,9 @@ func (q *question) sayGroups(r table) string {
 	if left := r.Matched - int64(len(shown)); left > 0 {
 		out += "\n- and " + separated(float64(left), -1) + " more"
 	}
+	if q.end().order < 0 && q.figures[0].Function == "count" && len(q.conditions) > 0 {
+		out += "\n\nGroups without such a row are left out."
+	}
 	return out
 }
 

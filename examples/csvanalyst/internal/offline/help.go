@@ -19,6 +19,9 @@ func (f *file) help(first string) string {
 	if f.named(number).quantity() {
 		examples = append(examples, "the highest "+plain(number), "the average "+plain(number))
 	}
+	if group != "" && f.named(number).quantity() {
+		examples = append(examples, "the total "+plain(number)+" by "+plain(group))
+	}
 	if group != "" {
 		examples = append(examples, "how many rows by "+plain(group)+"?", "how many rows where "+plain(group+" is "+f.named(group).Values[0])+"?")
 	}

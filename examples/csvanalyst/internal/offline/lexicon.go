@@ -53,12 +53,12 @@ var lexicon = dictionary(map[meaning]string{
 	{kind: function, op: "median"}:         "median",
 	{kind: function, op: "stddev"}:         "standard deviation|stddev",
 	{kind: function, op: "sum"}:            "total|totals|sum|how much",
-	{kind: function, op: "count"}:          "how many|number of|the number|total number of|total count|total count of|count|count of",
+	{kind: function, op: "count"}:          "how many|how often|how many times|number of|the number|total number of|total count|total count of|count|count of",
 
 	{kind: superlative, order: 1}:                "highest|largest|biggest|greatest|top|maximum|max",
 	{kind: superlative, order: -1}:               "lowest|smallest|bottom|minimum|min",
-	{kind: superlative, order: 1, about: rows}:   "most|most common|most frequent|most popular",
-	{kind: superlative, order: -1, about: rows}:  "fewest|least|least common",
+	{kind: superlative, order: 1, about: rows}:   "most|most common|most frequent|most popular|most often|most frequently",
+	{kind: superlative, order: -1, about: rows}:  "fewest|least|least common|least often|least frequently",
 	{kind: superlative, order: 1, about: money}:  "most expensive|priciest|costliest",
 	{kind: superlative, order: -1, about: money}: "cheapest|least expensive",
 	{kind: superlative, order: 1, about: dated}:  "latest|newest|most recent",
@@ -85,7 +85,7 @@ var lexicon = dictionary(map[meaning]string{
 	{kind: verb, op: "list"}:     "show|list|display|print|find|search|search for|look for",
 	{kind: verb, op: "describe"}: "describe|columns|fields|statistics|stats|summary|summarise|summarize|overview|structure|schema|what is in it|what is in the file|what is in this file|what's in it|what's in the file|what's in this file",
 
-	{kind: joint, op: "and"}:    "and|&|,",
+	{kind: joint, op: "and"}:    "and|&|,|what about|how about|and what about|and how about",
 	{kind: joint, op: "or"}:     "or|nor",
 	{kind: joint, op: "versus"}: "vs|versus|compared to|compared with",
 	{kind: mark}:                ".|?|!|;",
@@ -135,5 +135,12 @@ var groupWords = set("by per each every which what across")
 // fileNouns are words for the rows of any file.
 var fileNouns = set("row record entry line item order sale transaction purchase")
 
-// costs are words for the only column of money: "products that cost more than 5".
-var costs = set("cost costs costing worth price priced prices earn earns earning")
+// costs are words for the only column of money: "products that cost more than 5". Of spendings and incomes, each needs a
+// column that is not of the other.
+var (
+	costs     = set("cost costs costing worth price priced prices")
+	spendings = set("spend spends spent spending")
+	incomes   = set("earn earns earning earned")
+	spent     = set("cost expense expenditure spending fee price")
+	earned    = set("revenue turnover income earning profit salary wage")
+)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 )
 
 // These bound the time that a text takes.
@@ -84,13 +86,17 @@ func (t talk) questions(l *lexer, at int) (out []*question, problem string) {
 	for i, tokens := range parts {
 		q := understand(l.file, tokens)
 		switch {
-		case q.back != "" && i > 0:
+		case q.back == "" && !q.goesOn():
+		case i > 0:
 			q.prior = out[i-1]
-		case q.back != "":
+		default:
 			q.prior = t.before(l, at)
 		}
 		if q.prior == nil && strings.EqualFold(q.back, "it") { // the file
 			q.back = ""
+		}
+		if q.goesOn() {
+			q = q.again()
 		}
 		q.follow()
 		out = append(out, q)
@@ -141,4 +147,30 @@ func (q *question) follow() {
 		}
 	}
 	q.back = ""
+}
+
+// goesOn reports whether a question has only other conditions for the question before: "and in Bern?".
+func (q *question) goesOn() bool {
+	return len(q.tokens) > 0 && q.tokens[0].kind == joint && len(q.figures)+len(q.ends)+len(q.groups)+len(q.columns)+len(q.rejected) == 0 &&
+		q.verb == "" && !q.noun && q.back == ""
+}
+
+// again returns the question before with the conditions of this one, if each takes the place of one on the same column.
+// Else it returns this question, which has no answer.
+func (q *question) again() *question {
+	p := q.prior
+	if p == nil || len(p.rejected) > 0 || p.problem != "" || q.problem != "" || len(q.conditions) == 0 {
+		return q
+	}
+	next := *p
+	next.conditions, next.figures, next.ends = slices.Clone(p.conditions), slices.Clone(p.figures), slices.Clone(p.ends)
+	for _, o := range q.conditions {
+		same := func(c csvdb.Condition) bool { return c.Column == o.Column }
+		at := slices.IndexFunc(p.conditions, same)
+		if at < 0 || p.conditions[at].Op != o.Op || slices.ContainsFunc(p.conditions[at+1:], same) {
+			return q
+		}
+		next.conditions[at] = o
+	}
+	return &next
 }

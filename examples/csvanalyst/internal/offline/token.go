@@ -118,7 +118,7 @@ func changes(text, before string, tokens []token) bool {
 
 // tokenAt returns the longest token at i, and its number of words. Of equally long ones it is the first.
 func (l *lexer) tokenAt(words []word, i int) (best token, n int) {
-	for _, read := range []func([]word, int) (token, int){l.nameAt, phraseAt, numberAt, periodAt, l.nounAt, l.partAt, l.costAt} {
+	for _, read := range []func([]word, int) (token, int){l.nameAt, phraseAt, numberAt, periodAt, l.nounAt, l.partAt, l.costAt, l.verbAt} {
 		if t, k := read(words, i); k > n {
 			best, n = t, k
 		}
@@ -215,13 +215,38 @@ func (l *lexer) partAt(words []word, i int) (token, int) {
 	return t, 1
 }
 
-// costAt reads "cost" as the only column of money.
+// costAt reads a word such as "cost" or "spent" as the only column of money.
 func (l *lexer) costAt(words []word, i int) (token, int) {
-	c := l.file.only(money)
-	if !costs[words[i].lower] || words[i].quoted || c == nil {
+	c, w := l.file.only(money), words[i]
+	if w.quoted || c == nil {
 		return token{}, 0
 	}
-	return token{meaning: meaning{kind: columnName}, text: words[i].text, column: c}, 1
+	is := func(names map[string]bool) bool {
+		return slices.ContainsFunc(stems(c.Name), func(s string) bool { return names[s] })
+	}
+	if !costs[w.lower] && (!spendings[w.lower] || is(earned)) && (!incomes[w.lower] || is(spent)) {
+		return token{}, 0
+	}
+	return token{meaning: meaning{kind: columnName}, text: w.text, column: c}, 1
+}
+
+// verbAt reads the verb of a word for the rows as that word: "booked" in bookings.csv.
+func (l *lexer) verbAt(words []word, i int) (token, int) {
+	w := words[i]
+	for noun, is := range l.nouns {
+		if is && !w.quoted && len(w.lower) > 3 && root(w.stem) == root(noun) {
+			return token{meaning: meaning{kind: rowNoun}, text: w.text}, 1
+		}
+	}
+	return token{}, 0
+}
+
+// root cuts the ending of a verb off a word.
+func root(word string) string {
+	for _, end := range []string{"ing", "ed"} {
+		word = strings.TrimSuffix(word, end)
+	}
+	return strings.TrimSuffix(word, "e")
 }
 
 func written(words []word) string {

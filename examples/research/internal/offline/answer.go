@@ -100,17 +100,25 @@ func quote(list []sentence) string {
 	return strings.Join(lines, "\n")
 }
 
-// onTopic quotes the sentences that look as if they were about a topic. A topic of no kind is what the
-// document begins with.
+// maxOnTopic is how many sentences are quoted on a topic.
+const maxOnTopic = 10
+
+// onTopic quotes the sentences that have the form of a topic, and says that it looked at the form only. A topic of no kind
+// is what the document begins with.
 func onTopic(topic string, all []sentence) string {
 	k := kindOf(topic)
-	var found []sentence
-	for _, s := range all {
-		if len(found) < 5 && (k == nil && len(found) < 3 || k != nil && k.form.MatchString(s.text)) {
-			found = append(found, s)
-		}
+	if k == nil {
+		return quote(all[:min(len(all), 3)])
 	}
-	return quote(found)
+	found := slices.DeleteFunc(slices.Clone(all), func(s sentence) bool { return !k.form.MatchString(s.text) })
+	if len(found) == 0 {
+		return nothing
+	}
+	shown, part := found, ""
+	if len(found) > maxOnTopic {
+		shown, part = found[:maxOnTopic], fmt.Sprintf(", the first %d of %d", maxOnTopic, len(found))
+	}
+	return fmt.Sprintf("%s\n\nRules list only sentences with %s%s. Others may be about it, too.", quote(shown), k.with, part)
 }
 
 // sought says of findings what is sought and what was not found.

@@ -3,6 +3,7 @@ package offline_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,8 +65,9 @@ func TestAnswers(t *testing.T) {
 		assert.Equal(t, want, said(t, llm.Assistant("It is so.\n\n"+offline.Note), llm.User(prompt)), prompt)
 	}
 	for prompt, want := range map[string]string{
-		"Topic: Deadlines. Which dates and deadlines are there?" + passages:                                                         "- Offers are due on 2027-01-31 at noon. [7]",
-		"Topic: Requirements. What must be done, delivered or fulfilled?" + passages:                                                "- They must be red. [3-4]",
+		"Topic: Deadlines. Which dates and deadlines are there?" + passages:                                                         "- Offers are due on 2027-01-31 at noon. [7]\n\nRules list only sentences with a date or a period. Others may be about it, too.",
+		"Topic: Requirements. What must be done, delivered or fulfilled?" + passages:                                                "- They must be red. [3-4]\n\nRules list only sentences with \"must\", \"shall\", \"have to\" or \"required\". Others may be about it, too.",
+		"Topic: Deadlines. Which dates are there?\n\nPassages of a.txt:\n\n[1] " + strings.Repeat("It ends on 3 May. ", 12):         strings.Repeat("- It ends on 3 May. [1]\n", 10) + "\nRules list only sentences with a date or a period, the first 10 of 12. Others may be about it, too.",
 		"Topic: Evaluation. How will an answer be judged?" + passages:                                                               "I found no passage about that.",
 		"Topic: Budget. What?\n\nPassages of a.txt:\nnone":                                                                          "I found no passage about that.",
 		"Task: say.\n\nFindings:\n\n## purpose\n- It wants chairs. [3]\n- More. [4]\n\n## budget\nI found no passage about that.\n": "- Purpose: It wants chairs. [3]\n\nRules picked the first sentence on each topic, and no language model. I found no passage about: budget.",
