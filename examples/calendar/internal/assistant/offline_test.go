@@ -173,6 +173,45 @@ This will delete the calendar event: 'A4 printing' on Sunday at 9:00 AM. Confirm
 > yes
 I've deleted your A4 printing that was scheduled for Sunday at 9:00 AM.
 `,
+		"replies": `
+> reply to the first one that I will come
+I do not know which mails are meant. Ask for your mail first, or name the sender.
+> Do I have any unread mail?
+Your mail:
+  - Ann Lee <ann@example.com>: Lunch? (unread)
+  - John Doe <john@example.com>: Slides for our meeting (unread)
+> Reply to the first one that I will come
+This will send a mail to ann@example.com: 'Re: Lunch?', which says: I will come. Confirm? (yes/no)
+> yes
+I've sent your mail to ann@example.com.
+> answer the second mail with: the slides are ready, and I bring them
+This will send a mail to john@example.com: 'Re: Slides for our meeting', which says: the slides are ready, and I bring them. Confirm? (yes/no)
+> no
+Cancelled: I have not done it.
+> reply to the third one saying hi
+The list has 2 mails, so it has no such one.
+> reply to the last one
+What shall I write to john@example.com? Say it with: saying …
+> respond to it saying hi
+I do not know which of the 2 mails is meant. Say: the first.
+> please reply to the mail from Ann that Tuesday is fine and read the mail from Ann
+This will send a mail to ann@example.com: 'Re: Lunch?', which says: Tuesday is fine and read the mail from Ann. Confirm? (yes/no)
+> no
+Cancelled: I have not done it.
+> show my sent mail
+Your mail:
+  - to ann@example.com: Re: Lunch?
+> reply to it saying hi
+'Re: Lunch?' has no sender to reply to.
+> reply to Zoe saying hi
+I found no mail from Zoe, so I did nothing about it.
+> what are my tasks?
+Your tasks:
+  - Return the library book
+  - Prepare the slides for John
+> reply to the first one saying hi
+I do not know which mails are meant. Ask for your mail first, or name the sender.
+`,
 		"mail": `
 > any unread mail?
 Your mail:

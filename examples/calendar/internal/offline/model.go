@@ -50,6 +50,7 @@ type dialog struct {
 	wanted llm.ToolCall
 	asked  []string // the calls that looked up what the user asked for
 	notes  []string // what else the user is to be told
+	listed []item   // the mails of the last list of the turns before, if it was one of mails
 }
 
 // errAsked stops the planner at a call that has to be made.
@@ -60,6 +61,7 @@ var clock = regexp.MustCompile(`the time is (\S+),`)
 // read finds out where a turn stands.
 func read(messages []llm.Message) *dialog {
 	d := &dialog{now: onClock(time.Now())}
+	listing := map[string]bool{} // the calls that make a list, and whether it is one of mails
 	for _, m := range messages {
 		switch m.Role {
 		case llm.RoleSystem:
@@ -69,12 +71,41 @@ func read(messages []llm.Message) *dialog {
 				}
 			}
 		case llm.RoleUser:
+			d.keepMails(listing)
 			d.text, d.done = m.Text(), nil
+		case llm.RoleAssistant:
+			for _, c := range m.ToolCalls {
+				if tool := invoked(c); strings.HasPrefix(tool, "list_") || tool == "search_calendar_events" {
+					listing[c.ID] = tool == "list_mail_messages"
+				}
+			}
 		case llm.RoleTool:
 			d.done = append(d.done, m)
 		}
 	}
 	return d
+}
+
+// invoked returns the name of the tool that a call invokes, if it is such a call.
+func invoked(c llm.ToolCall) string {
+	var args struct {
+		Tool string `json:"tool_name"`
+	}
+	_ = json.Unmarshal(c.Arguments, &args) // another call names no tool
+	return args.Tool
+}
+
+// keepMails keeps the mails that a turn has listed. A list of other things takes their place.
+func (d *dialog) keepMails(listing map[string]bool) {
+	for _, answer := range d.done {
+		ofMails, ok := listing[answer.ToolCallID]
+		if ok {
+			d.listed = nil
+		}
+		if ofMails {
+			_ = json.Unmarshal([]byte(answer.Text()), &d.listed) // an error lists nothing
+		}
+	}
 }
 
 // onClock returns what a clock shows, as a time of UTC, which has each hour of each day.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +26,7 @@ const helpText = `I am a set of rules and not a language model, but I work on yo
   - any unread mail?
   - read the mail from Ann
   - send a mail to ann@example.com about lunch saying see you at noon
+  - reply to the first one that I will come
   - what are my tasks?
   - add a task to call Bob by Friday
   - complete the task call Bob
@@ -109,6 +109,8 @@ func (d *dialog) clause(c clause) ([]act, error) {
 		return d.change(c, "mail", "get")
 	case sendMail:
 		return d.sendMail(c)
+	case replyMail:
+		return d.replyMail(c)
 	case listTasks:
 		d.notSelected(c, "the whole list", "open", "left", "do")
 		return nil, d.show("task", "list", object{"done": strings.Contains(strings.ToLower(c.text), "all")})
@@ -120,20 +122,6 @@ func (d *dialog) clause(c clause) ([]act, error) {
 		return nil, blocker(fmt.Sprintf("I can not book or buy anything, so I did nothing. I can put it into your calendar: say schedule %s.", c.fields["topic"]))
 	}
 	return nil, blocker(fmt.Sprintf("I did not understand '%s'. I am a set of rules and not a language model: say help to see what I understand.", c.text))
-}
-
-// inFolder finds the name of a folder of the mail.
-var inFolder = regexp.MustCompile(`(?i)\b(sent|archive)d? (` + mails + `)\b`)
-
-// listMail lists the mail of a folder.
-func (d *dialog) listMail(c clause) error {
-	params := object{"folder": "inbox", "unread": strings.Contains(strings.ToLower(c.text), "unread")}
-	if found := inFolder.FindStringSubmatch(c.text); found != nil {
-		params["folder"] = strings.ToLower(found[1])
-		c.text = inFolder.ReplaceAllString(c.text, "$2")
-	}
-	d.notSelected(c, fmt.Sprintf("the whole list of the folder %s", params["folder"]), "inbox", "unread", "new", "check", "there")
-	return d.show("mail", "list", params)
 }
 
 // notSelected notes the conditions that do not select from a list. The list has a name.
@@ -227,34 +215,4 @@ func (d *dialog) createTask(c clause) ([]act, error) {
 		params["due"] = w.to.Format(time.DateOnly)
 	}
 	return d.act("task", "create", params)
-}
-
-var address = regexp.MustCompile(`[^\s<>]+@[^\s<>]+`)
-
-// sendMail sends a mail. Somebody without an address is looked for in the mail.
-func (d *dialog) sendMail(c clause) ([]act, error) {
-	to := strings.Trim(c.fields["who"], ",:")
-	if !strings.Contains(to, "@") {
-		answer, err := d.invoke("mail", "search", object{"query": to})
-		if err != nil {
-			return nil, err
-		}
-		var found []item
-		_ = json.Unmarshal([]byte(answer.Text()), &found) // an error finds nobody
-		i := slices.IndexFunc(found, func(i item) bool { return strings.Contains(strings.ToLower(i.From), strings.ToLower(to)) })
-		if i < 0 {
-			return nil, blocker(fmt.Sprintf("I know no mail address of %s. Tell me one, and I will write.", to))
-		}
-		to = address.FindString(found[i].From)
-	}
-	subject, body := unquote(c.fields["subject"]), unquote(c.fields["body"])
-	if body == "" {
-		return nil, blocker(fmt.Sprintf("What shall I write to %s? Say it with: saying …", to))
-	}
-	if words := strings.Fields(body); subject == "" && len(words) > 6 {
-		subject = strings.Join(words[:6], " ") + " …"
-	} else if subject == "" {
-		subject = body
-	}
-	return d.act("mail", "send", object{"to": []string{to}, "subject": subject, "text": body})
 }

@@ -23,6 +23,7 @@ const (
 	listMail
 	readMail
 	sendMail
+	replyMail
 	listTasks
 	createTask
 	completeTask
@@ -46,6 +47,7 @@ const (
 	mails  = `(?:e-?mails?|mails?|messages?)`
 	todos  = `(?:tasks?|to-?dos?|reminders?)`
 	the    = `(?: (?:a|an|the|my|all|any|every|both|new|unread|me|of|please))*`
+	places = `first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last`
 	about  = `(?: (?:from|by|about|with|called|named|titled|that says|to|for))?`
 )
 
@@ -63,6 +65,8 @@ var shapes = func() []rule {
 		{listTasks, `^(?:what|which|show|list|do i have|my)\b.* (?:` + todos + `|to do)\b`},
 
 		{sendMail, `^(?:send|write)` + the + `(?: ` + mails + `)?(?: to)? (?P<who>\S+@\S+?|\w+)(?: a(?:n)? ` + mails + `)?(?:,? about (?P<subject>.+?))?(?:,? ?(?:saying|that says|:) ?(?P<body>.+))?$`},
+		{replyMail, `^(?:reply|respond|answer)(?: to)?(?: (?:the|that|this|my))?(?: (?P<place>it|` + places + `))?(?: (?:one|` + mails + `))?(?:,? (?:(?:from|of|by) )?(?P<who>\w+))??` +
+			`(?:,? (?:with|and say|saying|that|:)[ :]+(?P<body>.+))?$`},
 		{readMail, `^(?:read|open|show)` + the + ` ` + mails + ` ?(?:from|by|about) (?P<topic>.+)$`},
 		{listMail, `^(?:what|which|show|list|check|any|do i have|is there|my)\b.*\b(?:` + mails + `|inbox)\b`},
 		{unknown, `\b(?:` + mails + `|` + todos + `)\b`},
@@ -86,7 +90,7 @@ var (
 	courtesy = regexp.MustCompile(`(?i)^(?:please|can you|could you|would you|will you|i want you to|i want to|i would like you to|i'd like to|hey|hi|hello|ok|okay|so|now|also|then|and|and then)\b[, ]*`)
 	parting  = regexp.MustCompile(`(?i)(?:,| please)*[ ?!.]*$`)
 	joint    = regexp.MustCompile(`(?i),? and then |[,;] then |; | and (?:also )?`)
-	verb     = regexp.MustCompile(`(?i)^(?:please )?(?:add|create|make|remind|complete|finish|delete|remove|drop|cancel|send|write|mail|archive|move|reschedule|shift|postpone|push|rename|schedule|book|put|set up|plan|arrange|show|tell|list|find|what|whats|when|read|am i|do i|any)\b`)
+	verb     = regexp.MustCompile(`(?i)^(?:please )?(?:add|create|make|remind|complete|finish|delete|remove|drop|cancel|send|write|reply|respond|answer|mail|archive|move|reschedule|shift|postpone|push|rename|schedule|book|put|set up|plan|arrange|show|tell|list|find|what|whats|when|read|am i|do i|any)\b`)
 )
 
 // tidy takes off what says nothing.

@@ -15,6 +15,9 @@ import (
 const tells = `i am|i'm|i’m|i live|i work|i use|i need|i have|i like|i love|i prefer|i hate|i don't like|i do not like|i moved|i have moved|i['’]ve moved|i no longer|my|our|we are|we use|call me`
 
 var (
+	// abbreviated finds a word at the end that a stop shortens, such as a title: "Dr. Weiss".
+	abbreviated = regexp.MustCompile(`(?:^|[\s.])(?:\p{Lu}\p{L}?|\p{L}|Mrs|Prof)$`)
+
 	ends = regexp.MustCompile(`[.!;\n]+(?:\s+|$)`)
 	says = regexp.MustCompile(`(?i)^(?:(?:well|and|but|so|by the way|also|no|oh|sorry|actually|now),? )*((?:` + tells + `)\b.+|(?:i don['’]t|i do not)\b.+\bany ?more\b.*` +
 		`|(?:i|we)\b.+(?:, | and | but )(?:and |but |so |now )*(?:` + tells + `)\b.+)$`)
@@ -32,8 +35,7 @@ func Extract(_ context.Context, t extract.Turn) ([]extract.Proposal, error) {
 		return nil, nil
 	}
 	var found []extract.Proposal
-	for _, sentence := range ends.Split(t.User, -1) {
-		sentence = strings.TrimSpace(sentence)
+	for _, sentence := range statements(t.User) {
 		if fact, _, ok := toRemember(sentence); ok {
 			sentence = fact
 		}
@@ -48,6 +50,19 @@ func Extract(_ context.Context, t extract.Turn) ([]extract.Proposal, error) {
 		found = append(found, p)
 	}
 	return found, nil
+}
+
+// statements cuts a text behind the stops that end sentences.
+func statements(text string) (list []string) {
+	begin := 0
+	for _, at := range ends.FindAllStringIndex(text, -1) {
+		if abbreviated.MatchString(text[begin:at[0]]) && text[at[0]] == '.' {
+			continue
+		}
+		list = append(list, strings.TrimSpace(text[begin:at[0]]))
+		begin = at[1]
+	}
+	return append(list, strings.TrimSpace(text[begin:]))
 }
 
 // Verifier supports every fact of [Extract], which copies the user's words and asks nobody.
