@@ -34,7 +34,7 @@ var attemptHooks = &graph.Hooks{
 func (r *recorder) attempt(sc *scope, at *graph.Place, e triedError) error {
 	delete(r.unnamed, placeKey(at)) // what follows is another reply
 	if isInner(at.Task) {
-		return nil
+		return r.write(sc, at, kindCut, struct{}{})
 	}
 	id := r.taskID(sc, at.Task, at.Step)
 	f, _ := nodeFailure(e.err)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
-	"strings"
+	"regexp"
 	"sync/atomic"
 	"testing"
 
@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/graph/flow"
 	"github.com/weft-go/weft/graph/node"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/server"
@@ -27,46 +28,74 @@ import (
 func TestTheTextOfAReplyThatWasCutOffIsTakenBack(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the connection broke")
+	retry := node.RetryPolicy{Initial: -1}
 	for name, c := range map[string]struct {
-		policy   *node.RetryPolicy
-		attempts []error // how the attempts of the node end; nil waits for the end of the run
+		graph    func(*testing.T, writer) *graph.Graph
+		attempts []error // how the attempts to write end; nil waits for the end of the run
 		end      string  // the last event of the run
 		want     []string
 	}{
-		"a failed run":     {nil, []error{broken}, "failed", []string{""}},
-		"a stopped run":    {nil, []error{nil}, "interrupted", []string{""}},
-		"a second attempt": {&node.RetryPolicy{Initial: -1}, []error{broken, errDone}, "completed", []string{"", "Half."}},
-		"a reply whose stream has no end, of a node that succeeds": {nil, []error{errOpen}, "completed", []string{"Half"}},
+		"a failed run":     {cutGraph, []error{broken}, "failed", []string{""}},
+		"a stopped run":    {cutGraph, []error{nil}, "interrupted", []string{""}},
+		"a second attempt": {retriedGraph(retry), []error{broken, errDone}, "completed", []string{"", "Half."}},
+		"a reply whose stream has no end, of a node that succeeds": {cutGraph, []error{errOpen}, "completed", []string{"Half"}},
+		"a failed flow": {cutFlow(func(ctx context.Context, write writer) (llm.Message, error) {
+			return flow.Do(ctx, "reply", write)
+		}), []error{broken}, "failed", []string{""}},
+		"a second attempt of a task of a flow": {cutFlow(func(ctx context.Context, write writer) (llm.Message, error) {
+			return flow.Do(ctx, "reply", flow.Retry(retry, write))
+		}), []error{broken, errDone}, "completed", []string{"", "Half."}},
+		"a second attempt of a task around one that failed": {cutFlow(func(ctx context.Context, write writer) (llm.Message, error) {
+			return flow.Do(ctx, "outer", flow.Retry(retry, func(ctx context.Context) (llm.Message, error) { return flow.Do(ctx, "reply", write) }))
+		}), []error{broken, errDone}, "completed", []string{"", "Half."}},
+		"a second task of a flow after one that failed": {cutFlow(func(ctx context.Context, write writer) (llm.Message, error) {
+			if m, err := flow.Do(ctx, "first", write); err == nil {
+				return m, nil
+			}
+			return flow.Do(ctx, "second", write)
+		}), []error{broken, errDone}, "completed", []string{"", "Half."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			writing := make(chan struct{}, 1)
-			g := cutGraph(t, c.policy, c.attempts, writing)
+			g := c.graph(t, replies(c.attempts, writing))
 			w := newWire(t, func(o *server.Options) { o.Graphs, o.Runs = map[string]*graph.Graph{"writer": g}, memruns.New() })
 			thread := w.thread()
-			run := w.json(http.MethodPost, "/threads/"+thread+"/runs", map[string]any{"assistant_id": "writer", "input": map[string]any{"messages": "Hello"}})
+			run := w.json(http.MethodPost, "/threads/"+thread+"/runs", map[string]any{"assistant_id": "writer", "input": map[string]any{}})
 			if c.end == "interrupted" {
 				<-writing
 				w.send(http.MethodPost, "/threads/"+thread+"/runs/"+run["run_id"].(string)+"/cancel?wait=true", nil)
 			}
+			end := ""
 			events := w.events(w.send(http.MethodPost, "/threads/"+thread+"/stream/events", map[string]any{"channels": []string{"messages", "lifecycle"}}),
-				func(e wireEvent) bool { return strings.Contains(e.data, `"event":"`+c.end+`"`) })
+				func(e wireEvent) bool {
+					found := lastOfRun.FindStringSubmatch(e.data)
+					if found != nil {
+						end = found[1]
+					}
+					return found != nil
+				})
+			assert.Equal(t, c.end, end, "the last event of the run")
 			assert.Equal(t, c.want, assembled(t, events))
 		})
 	}
 }
+
+// lastOfRun matches the last event of a run, however it ends.
+var lastOfRun = regexp.MustCompile(`"event":"(completed|failed|interrupted)"`)
 
 var (
 	errDone = errors.New("the reply is whole")
 	errOpen = errors.New("the reply has no last chunk")
 )
 
-// cutGraph returns a graph whose node streams "Half" and then ends as the attempts say.
-func cutGraph(t *testing.T, policy *node.RetryPolicy, attempts []error, writing chan<- struct{}) *graph.Graph {
-	t.Helper()
+// A writer streams a reply and returns it.
+type writer = func(context.Context) (llm.Message, error)
+
+// replies returns a writer that streams "Half" and then ends as the attempts say.
+func replies(attempts []error, writing chan<- struct{}) writer {
 	var begun atomic.Int32
-	messages := state.Keyed("messages", llm.ByID)
-	write := func(ctx context.Context, _ state.View) (state.Update, error) {
+	return func(ctx context.Context) (llm.Message, error) {
 		n := begun.Add(1)
 		end, reply := attempts[n-1], llm.Assistant("Half.")
 		reply.ID = "reply-" + itoa(int(n))
@@ -88,22 +117,53 @@ func cutGraph(t *testing.T, policy *node.RetryPolicy, attempts []error, writing 
 		})
 		for chunk, err := range model(ctx, llm.Request{}) {
 			if err != nil {
-				return nil, err
+				return reply, err
 			}
 			graph.Emit(ctx, chunk)
 		}
-		return state.Update{messages.Put(reply)}, nil
+		return reply, nil
 	}
-	if policy != nil {
-		write = node.Retry(*policy, write)
+}
+
+// cutGraph returns a graph whose node writes a reply.
+func cutGraph(t *testing.T, write writer) *graph.Graph {
+	return graphOf(t, write, func(fn graph.NodeFunc) graph.NodeFunc { return fn })
+}
+
+// retriedGraph is cutGraph with a node that is tried again.
+func retriedGraph(p node.RetryPolicy) func(*testing.T, writer) *graph.Graph {
+	return func(t *testing.T, write writer) *graph.Graph {
+		return graphOf(t, write, func(fn graph.NodeFunc) graph.NodeFunc { return node.Retry(p, fn) })
 	}
+}
+
+func graphOf(t *testing.T, write writer, decorate func(graph.NodeFunc) graph.NodeFunc) *graph.Graph {
+	t.Helper()
+	messages := state.Keyed("messages", llm.ByID)
 	b := graph.New("writer", messages)
-	b.Node("write", write)
+	b.Node("write", decorate(func(ctx context.Context, _ state.View) (state.Update, error) {
+		reply, err := write(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return state.Update{messages.Put(reply)}, nil
+	}))
 	b.Edge(graph.Start, "write")
 	b.Edge("write", graph.End)
 	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
 	require.NoError(t, err)
 	return g
+}
+
+// cutFlow returns a flow that writes a reply in its tasks.
+func cutFlow(fn func(context.Context, writer) (llm.Message, error)) func(*testing.T, writer) *graph.Graph {
+	return func(t *testing.T, write writer) *graph.Graph {
+		t.Helper()
+		f, err := flow.New("writer", func(ctx context.Context, _ string) (llm.Message, error) { return fn(ctx, write) },
+			graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+		require.NoError(t, err)
+		return f.Graph
+	}
 }
 
 // assembled returns the texts of streamed messages as a client assembles them.
@@ -125,7 +185,7 @@ func assembled(t *testing.T, events []wireEvent) (texts []string) {
 		if got.Method != "messages" {
 			continue
 		}
-		assert.Equal(t, "write", got.Params.Node, "clients know a message by its node")
+		assert.Contains(t, []string{"write", "flow"}, got.Params.Node, "clients know a message by its node")
 		last := len(texts) - 1
 		switch data := got.Params.Data; data.Event {
 		case "message-start":

@@ -20,6 +20,7 @@ const (
 	kindResult     = "result"     // a task ends: resultEvent
 	kindInterrupt  = "interrupt"  // the run waits: interruptEvent
 	kindAttempt    = "attempt"    // an attempt of a task failed, and another one follows: attemptEvent
+	kindCut        = "cut"        // an inner task, or an attempt of one, failed: its replies are cut off
 	kindSubgraph   = "subgraph"   // a subgraph begins or ends: subgraphEvent
 	kindEnd        = "end"        // a run ends: runEnd
 )

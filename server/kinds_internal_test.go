@@ -27,6 +27,7 @@ var shown = map[string][]string{
 	"kindResult":     views,
 	"kindInterrupt":  {"stream.go", "threadview.go", "aguiview.go"},
 	"kindAttempt":    {"threadview.go", "trace.go"},
+	"kindCut":        {"threadview.go"},
 	"kindSubgraph":   {"threadview.go"},
 	"kindEnd":        views,
 }

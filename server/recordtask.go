@@ -142,6 +142,9 @@ func placeKey(at *graph.Place) string { return at.Path + "/" + at.Task }
 func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished) error {
 	delete(r.unnamed, placeKey(at))
 	if isInner(at.Task) {
+		if e.Err != nil {
+			return r.write(sc, at, kindCut, struct{}{})
+		}
 		return nil
 	}
 	if !noWrites(e.Update) {

@@ -91,7 +91,7 @@ func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
 		err = v.tool(e, add)
 	case kindTask:
 		add("tasks", "tasks", e.Data)
-	case kindAttempt:
+	case kindAttempt, kindCut:
 		v.cut(e.Run, e.Task, at)
 	case kindResult:
 		add("tasks", "tasks", e.Data)
