@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/stored"
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/server/runs"
 )
@@ -169,8 +170,8 @@ func (c *call) createThread() error {
 	if json.Unmarshal(r.Metadata, &meta) == nil && b.Graph == "" {
 		b.Graph = meta.Graph
 	}
-	if c.s.graphs[b.Graph] != nil {
-		r.Graph = b.Graph
+	if err := c.adopt(&r, b.Graph); err != nil {
+		return err
 	}
 	err = c.insertThread(&r, false, b.updates())
 	if errors.Is(err, runs.ErrExists) {
@@ -190,6 +191,30 @@ func (c *call) createThread() error {
 		}
 	}
 	return c.sendThread(r)
+}
+
+// adopt gives a new thread its graph, if the server has it, and the status of the states that Go code may have stored before. A
+// thread with due nodes is interrupted, since no run of the server executes them. With users, such a thread is refused; see checkStates.
+func (c *call) adopt(r *runs.Record, name string) error {
+	g := c.s.graphs[name]
+	if g == nil {
+		return nil
+	}
+	r.Graph = name
+	if c.s.o.Auth != nil {
+		return nil
+	}
+	at, err := g.graph.Checkpoints().Get(c.ctx(), checkpoint.Key{Thread: r.ID})
+	if errors.Is(err, checkpoint.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if r.Status = stored.StatusOf(&at); r.Status == stored.Busy {
+		r.Status = threadInterrupted
+	}
+	return nil
 }
 
 // insertThread stores a new thread of the user. A temporary thread does not count for its limit.

@@ -1,0 +1,59 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
+	"github.com/weft-go/weft/graph"
+	"github.com/weft-go/weft/internal/uuid"
+	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/state"
+)
+
+// A thread that Go code has run has its status as soon as the server knows it: inboxes find its questions.
+func TestAThreadThatGoCodeHasRunHasItsStatusWhenItIsCreated(t *testing.T) {
+	t.Parallel()
+	ask := graph.NewInterrupt[string, string]("ok")
+	answer := state.LastWins[string]("answer")
+	broken := errors.New("the printer is broken")
+	for name, c := range map[string]struct {
+		node      graph.NodeFunc
+		pause     []string // nodes before which the run pauses
+		err       error    // of the run
+		status    string
+		questions int
+	}{
+		"it asks a question": {func(ctx context.Context, _ state.View) (state.Update, error) {
+			text, err := ask.Wait(ctx, "Print it?")
+			return state.Update{answer.Put(text)}, err
+		}, nil, nil, "interrupted", 1},
+		"it pauses before a node": {func(context.Context, state.View) (state.Update, error) { return nil, nil }, []string{"print"}, nil, "interrupted", 0},
+		"it has failed":           {func(context.Context, state.View) (state.Update, error) { return nil, broken }, nil, broken, "error", 0},
+		"it is done":              {func(context.Context, state.View) (state.Update, error) { return nil, nil }, nil, nil, "idle", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := graph.New("printer", answer)
+			b.Node("print", c.node)
+			b.Edge(graph.Start, "print")
+			b.Edge("print", graph.End)
+			g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{}), PauseBefore: c.pause})
+			require.NoError(t, err)
+			id := uuid.New()
+			_, err = g.Thread(id).Invoke(t.Context(), answer.Put(""))
+			require.ErrorIs(t, err, c.err)
+			w := newWire(t, func(o *server.Options) { o.Graphs, o.Runs = map[string]*graph.Graph{"printer": g}, memruns.New() })
+			thread := w.json(http.MethodPost, "/threads", map[string]any{"thread_id": id, "graph_id": "printer"})
+			assert.Equal(t, c.status, thread["status"])
+			assert.Len(t, thread["interrupts"], c.questions)
+			assert.Equal(t, thread, w.json(http.MethodGet, "/threads/"+id, nil))
+		})
+	}
+}
