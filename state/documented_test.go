@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +109,21 @@ func TestEachChannelKindIsDocumentedAndTested(t *testing.T) {
 	read := body(t, "kinds_test.go", "read")
 	for _, name := range fieldsWithMethodsOfTheirOwn(all) {
 		assert.True(t, strings.Contains(read, "k."+name+"."), "read of kinds_test.go calls no method of k.%s", name)
+	}
+}
+
+// A declaration alone tests nothing, so the program of internal/stored has to write to a channel of each kind.
+func TestTheProgramThatIsReadWithoutItsGraphWritesEachKind(t *testing.T) {
+	t.Parallel()
+	const path = "../internal/stored/graph_test.go"
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	program := body(t, path, "program")
+	for _, kind := range constructors(t) {
+		variables := regexp.MustCompile(`(?m)^\t(\w+) += state\.`+kind+`[\[(]`).FindAllSubmatch(text, -1)
+		assert.True(t, slices.ContainsFunc(variables, func(v [][]byte) bool {
+			return regexp.MustCompile(`\b` + string(v[1]) + `\.Put\(`).MatchString(program)
+		}), "the function program of %s writes to no channel of the kind %s", path, kind)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
 	"github.com/weft-go/weft/llm"
@@ -112,4 +113,79 @@ func Example_returnDirectly() {
 	// assistant: balance({})
 	// tool: Your balance is 12 €.
 	// assistant: Your balance is 12 €.
+}
+
+// answerOfOne is the WrapModel of a supervisor that ends with the answer of a member, if its model handed over to one member
+// only. Without it, the model is asked once more and writes the answer.
+func answerOfOne(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+	if n := len(c.Request.Messages); n > 1 {
+		said, asked := c.Request.Messages[n-1], c.Request.Messages[n-2]
+		if strings.HasPrefix(said.Name, agent.HandoverPrefix) && said.Status != llm.StatusError && len(asked.ToolCalls) == 1 {
+			return agent.Reply{Message: llm.Assistant(said.Text())}, nil
+		}
+	}
+	return next(ctx, c)
+}
+
+// A host with specialists, as host.NewMultiAgent makes it: the answer of one specialist is the answer, and the model of the
+// host sums up the answers of several.
+func Example_host() {
+	specialist := func(name, answer string) agent.Member {
+		messages := state.Keyed(name+"_messages", llm.ByID)
+		model := llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+			return llm.Reply(llm.Assistant(answer))
+		})
+		return agent.Member{
+			Agent:       must(agent.New(name, model, nil, agent.Options{Messages: messages})),
+			Description: "It knows " + name + ".", Messages: messages,
+		}
+	}
+	host := llmtest.NewScript(
+		llmtest.Call("transfer_to_parcels", `{"task":"where?"}`), // the first question: one request
+		llmtest.Calls( // the second question: two requests
+			llm.ToolCall{Name: "transfer_to_parcels", Arguments: []byte(`{"task":"when?"}`)},
+			llm.ToolCall{Name: "transfer_to_refunds", Arguments: []byte(`{"task":"how much?"}`)},
+		),
+		llmtest.Say("It comes from Graz, and you get 5 back."),
+	)
+	team := []agent.Member{specialist("parcels", "It is in Graz."), specialist("refunds", "You get 5 back.")}
+	desk := must(agent.Supervisor("desk", host, nil, team, agent.Options{Use: []agent.Middleware{{WrapModel: answerOfOne}}}))
+
+	for _, text := range []string{"Where is my parcel?", "It is late. What do I get?"} {
+		snap := must(desk.Invoke(context.Background(), agent.Messages.Put(llm.User(text))))
+		last, _ := agent.Messages.Last(snap)
+		fmt.Println(last, "/ requests:", len(host.Requests()))
+	}
+	// Output:
+	// assistant: It is in Graz. / requests: 1
+	// assistant: It comes from Graz, and you get 5 back. / requests: 3
+}
+
+// The state is edited while a question waits: before the answer, and with it. The question stays.
+func Example_stateModifier() {
+	note, result := state.Last[string]("note"), state.Append[string]("result")
+	confirm := graph.NewInterrupt[string, bool]("confirm")
+	b := graph.New("order", note, result)
+	b.Node("confirm", func(ctx context.Context, s state.View) (state.Update, error) {
+		yes, err := confirm.Wait(ctx, "Order it?")
+		if err != nil {
+			return nil, err
+		}
+		return state.Update{result.Put(fmt.Sprintf("%t, %s", yes, note.Get(s)))}, nil
+	})
+	b.Edge(graph.Start, "confirm")
+	g := must(b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}))
+
+	ctx, thread := context.Background(), g.Thread("order-1")
+	id := must(thread.Invoke(ctx, note.Put("today"))).Pauses[0].ID
+	must(thread.Invoke(ctx, graph.Continue(), note.Put("tomorrow"))) // the question is still open
+	snap := must(thread.Invoke(ctx, confirm.Answer(id, true)))
+	fmt.Println(result.Get(snap))
+
+	id = must(thread.Invoke(ctx, note.Put("today"))).Pauses[0].ID
+	snap = must(thread.Invoke(ctx, confirm.Answer(id, true), note.Put("on Monday"))) // the answer and the edit together
+	fmt.Println(result.Get(snap))
+	// Output:
+	// [true, tomorrow]
+	// [true, tomorrow true, on Monday]
 }
