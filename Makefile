@@ -214,7 +214,7 @@ interop: ## exchange messages with the real LangChain of npm and PyPI (needs nod
 	WEFT_INTEROP=1 $(GO) test ./internal/interop -count=1 -v -timeout=15m
 
 .PHONY: clients
-clients: ## run the field's clients against the server (needs node, npm, python3, chromium; CLIENTSFLAGS="-run sdk")
+clients: ## run the field's clients against the server (needs node, npm, python3, chromium, bash, curl, jq; CLIENTSFLAGS="-run sdk")
 	$(GO) run ./internal/clients $(CLIENTSFLAGS)
 
 .PHONY: deployment

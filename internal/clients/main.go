@@ -92,7 +92,12 @@ func testAll(ctx context.Context, chosen []project, home, url string) (all []res
 	if err != nil {
 		return nil, err
 	}
-	env := []string{"BASE_URL=" + url, "ROOT=" + root}
+	spare, err := startServer(ctx, "memory", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, spare.close()) }()
+	env := []string{"BASE_URL=" + url, "SPARE_URL=" + spare.url, "ROOT=" + root}
 	for _, name := range []string{"serving", "pages"} {
 		s, err := startExample(ctx, name)
 		if err != nil {

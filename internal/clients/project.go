@@ -9,15 +9,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
 // files are the projects without what is installed.
 //
-//go:embed */package.json */package-lock.json */*.mjs page/*.html page/src python/*.py python/docs python/*.txt python/*.ini
+//go:embed */package.json */package-lock.json */*.mjs docs/*.sh page/*.html page/src python/*.py python/docs python/*.txt python/*.ini
 var files embed.FS
 
 // A project is a folder with tests of clients. It is for Node, or for Python.
@@ -25,6 +27,7 @@ type project struct {
 	name    string
 	python  bool
 	browser bool
+	shell   bool // it runs commands of the documents
 }
 
 // projects has a project for each set of packages that can be installed together.
@@ -34,7 +37,7 @@ var projects = []project{
 	{name: "assistant-ui"},
 	{name: "ag-ui"},
 	{name: "others"},
-	{name: "docs"},
+	{name: "docs", shell: true},
 	{name: "python", python: true},
 	{name: "page", browser: true},
 }
@@ -53,22 +56,28 @@ func findBrowser() string {
 
 // findPrograms returns an error that names each program that is missing.
 func findPrograms(list []project) error {
-	var errs []error
-	missing := func(program, get string) { errs = append(errs, fmt.Errorf("%s is missing: %s", program, get)) }
-	var node, python, browser bool
+	get := map[string]string{} // how to install a program, by its name
 	for _, p := range list {
-		node, python, browser = node || !p.python, python || p.python, browser || p.browser
-	}
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); node && err != nil {
-			missing(program, "install Node 20 or later (https://nodejs.org, or apt-get install nodejs npm)")
+		if p.python {
+			get["python3"] = "install Python 3.11 or later with venv (apt-get install python3-venv)"
+		} else {
+			get["node"] = "install Node 20 or later (https://nodejs.org, or apt-get install nodejs npm)"
+			get["npm"] = get["node"]
+		}
+		if p.shell {
+			for _, program := range []string{"bash", "curl", "jq"} {
+				get[program] = "apt-get install " + program
+			}
 		}
 	}
-	if _, err := exec.LookPath("python3"); python && err != nil {
-		missing("python3", "install Python 3.11 or later with venv (apt-get install python3-venv)")
+	var errs []error
+	for _, program := range slices.Sorted(maps.Keys(get)) {
+		if _, err := exec.LookPath(program); err != nil {
+			errs = append(errs, fmt.Errorf("%s is missing: %s", program, get[program]))
+		}
 	}
-	if browser && findBrowser() == "" {
-		missing("Chromium", fmt.Sprintf("install one of %q (apt-get install chromium)", browsers))
+	if slices.ContainsFunc(list, func(p project) bool { return p.browser }) && findBrowser() == "" {
+		errs = append(errs, fmt.Errorf("chromium is missing: install one of %q (apt-get install chromium)", browsers))
 	}
 	return errors.Join(errs...)
 }

@@ -55,37 +55,6 @@ func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
 	require.Greater(t, links, 300, "the test finds links")
 }
 
-var (
-	goRun  = regexp.MustCompile(`\bgo (?:run|test|build|install|vet) (?:-\S+ )*(\./[\w/.-]+)`)
-	target = regexp.MustCompile(`(?m)^\s*(?:\w+=\S+ )*make ([a-z-]+)`)
-)
-
-func TestCommandsInDocumentsExist(t *testing.T) {
-	t.Parallel()
-	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	require.NoError(t, err)
-	commands := 0
-	for _, d := range documents(t) {
-		for _, b := range d.blocks {
-			if b.language != "sh" {
-				continue
-			}
-			for _, m := range goRun.FindAllStringSubmatch(b.text, -1) {
-				commands++
-				name := strings.TrimSuffix(m[1], "/...")
-				_, fromRoot := os.Stat(filepath.Join(root, name))
-				_, fromHere := os.Stat(filepath.Join(root, filepath.Dir(d.path), name))
-				assert.True(t, fromRoot == nil || fromHere == nil, "%s:%d: %s: there is no folder %s", d.path, b.line, m[0], name)
-			}
-			for _, m := range target.FindAllStringSubmatch(b.text, -1) {
-				commands++
-				assert.Contains(t, string(makefile), "\n"+m[1]+":", "%s:%d: make has no target %s", d.path, b.line, m[1])
-			}
-		}
-	}
-	assert.Greater(t, commands, 20, "the test finds commands")
-}
-
 var navigation = regexp.MustCompile(`(?m)^ +- (?:[^:\n]+: )?(\S+\.md)$`)
 
 func TestNavigationOfTheSiteHasEveryPageOnce(t *testing.T) {
@@ -141,17 +110,4 @@ func TestNamesInDocumentsAreDeclared(t *testing.T) {
 		}
 	}
 	assert.Greater(t, names, 300, "the test finds names")
-}
-
-// Code that no compiler has seen is wrong sooner or later. docgen quotes code from programs and
-// Examples; see CONTRIBUTING.md.
-func TestGoCodeInDocumentsIsQuotedFromCompiledFiles(t *testing.T) {
-	t.Parallel()
-	for _, d := range documents(t) {
-		for _, b := range d.blocks {
-			if b.language == "go" && !b.quoted {
-				t.Errorf("%s:%d: Go code outside of a block of docgen", d.path, b.line)
-			}
-		}
-	}
 }

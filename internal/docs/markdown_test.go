@@ -33,11 +33,12 @@ type line struct {
 type block struct {
 	line     int
 	language string
-	quoted   bool // docgen writes it
+	source   string // the file that docgen quotes, or empty
 	text     string
 }
 
 var (
+	quote   = regexp.MustCompile(`^ *<!-- begin: ([^\s#]+)`)
 	fence   = regexp.MustCompile("^\\s*(`{3,})\\s*(\\w*)")
 	heading = regexp.MustCompile(`^#{1,6} (.*?)(?: \{.*\})?$`)
 	markup  = regexp.MustCompile("[`*]|\\]\\([^)]*\\)|[\\[]")
@@ -75,7 +76,7 @@ func documents(t *testing.T) []document {
 
 func parse(path, text string) document {
 	d := document{path: path, anchors: make(map[string]bool)}
-	quoted, open := false, ""
+	source, open := "", ""
 	for i, l := range strings.Split(text, "\n") {
 		mark := fence.FindStringSubmatch(l)
 		switch {
@@ -86,9 +87,13 @@ func parse(path, text string) document {
 			last.text += l + "\n"
 		case mark != nil:
 			open = mark[1]
-			d.blocks = append(d.blocks, block{line: i + 1, language: mark[2], quoted: quoted})
+			d.blocks = append(d.blocks, block{line: i + 1, language: mark[2], source: source})
 		default:
-			quoted = quoted && strings.TrimSpace(l) != "<!-- end -->" || strings.HasPrefix(strings.TrimSpace(l), "<!-- begin: ")
+			if m := quote.FindStringSubmatch(l); m != nil {
+				source = m[1]
+			} else if strings.TrimSpace(l) == "<!-- end -->" {
+				source = ""
+			}
 			d.prose = append(d.prose, line{i + 1, l})
 			d.addAnchors(l)
 		}

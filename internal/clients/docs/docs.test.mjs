@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import { describe, test } from "node:test";
 import { promisify } from "node:util";
 
-const { SERVING_URL: serving, PAGES_URL: pages } = process.env;
+const { SERVING_URL: serving, PAGES_URL: pages, SPARE_URL: spare } = process.env;
 
 /** Runs a program against a server, and returns what it prints. */
 async function run(file, server, ...args) {
@@ -51,6 +51,35 @@ describe("the programs of the documents", () => {
     const out = await run("ag-ui.mjs", serving);
     const asked = /^\/\/ (Send a message\n)\/\/ (send: .*\n)\/\/ (arguments: .*\n)/m.exec(await readFile("ag-ui.mjs", "utf8"));
     assert.equal(out, `${asked.slice(1).join("")}The message of you is sent: hello\n`);
+  });
+
+  test("docs/serving.md: curl waits for the values, and reads a stream", async () => {
+    const text = (await readFile("curl.sh", "utf8")).replaceAll("127.0.0.1:8123", new URL(serving).host);
+    const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", text], { timeout: 30_000 });
+    const answer = "This is message 1 of the thread. Its 2 words, for you, in reverse: morning good ";
+    const [values, ...frames] = stdout.split("event: ");
+    assert.equal(JSON.parse(values).messages.at(-1).content, answer);
+    for (const kind of ["metadata", "values", "messages"]) assert.ok(frames.some((f) => f.startsWith(kind)), stdout);
+    assert.ok(frames.at(-1).includes(answer), stdout);
+  });
+
+  test("docs/operating.md: the script forgets the data of a user", async () => {
+    const message = { messages: [{ role: "user", content: "hi" }] };
+    const { thread_id: thread } = await post(`${spare}/threads`, {});
+    await post(`${spare}/threads/${thread}/runs/wait`, { assistant_id: "echo", input: message });
+    await post(`${spare}/threads/${thread}/runs/crons`, { assistant_id: "echo", schedule: "0 0 1 1 *", input: message });
+    await post(`${spare}/runs/crons`, { assistant_id: "echo", schedule: "0 0 1 1 *", input: message });
+    await post(`${spare}/assistants`, { graph_id: "echo", name: "mine" });
+    const kept = await fetch(`${spare}/store/items`, {
+      method: "PUT", headers: { "content-type": "application/json" }, body: JSON.stringify({ namespace: ["a", "b"], key: "k", value: { n: 1 } }),
+    });
+    assert.ok(kept.ok);
+    const text = await readFile("forget.sh", "utf8");
+    const env = { ...process.env, WEFT_SERVER: spare, USER_TOKEN: "none" };
+    const count = text.replace(/^for id[^]*/m, "left\n"); // the functions alone
+    const bash = async (script) => (await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], { env, timeout: 60_000 })).stdout;
+    assert.equal(await bash(count), "crons 2 threads 1 assistants 1 items 1\n");
+    assert.equal(await bash(text), "crons 0 threads 0 assistants 0 items 0\n");
   });
 
   test("docs/howto/answer-from-a-browser.md: plain fetch answers a question", async () => {
