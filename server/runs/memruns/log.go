@@ -13,43 +13,53 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A log is the event log of a thread. The events of runs that have ended are compressed, and those
-// of a long run in portions: most logs are not read again.
+// A log is the event log of a thread. Its events are packed, those of runs that have ended are compressed too, and those of
+// a long run in portions: most logs are not read again.
 type log struct {
-	segments      []segment    // each has at least one event
-	recent        []runs.Event // the events after those of the segments
-	recentBytes   int64        // of the data of recent events
+	segments      []segment
+	open          *openSegment // the events after those of the segments; nil if there are none
 	bytes         int64        // of the data of all events
 	last, trimmed int64
 }
 
-// A segment has successive events of a log.
+// A segment has successive events of a log, at least one.
 type segment struct {
 	last   int64     // the number of its last event
 	oldest time.Time // the time of its first event
 	count  int
-	data   []byte // compressed
+	data   []byte // packed and, if the segment is not open, compressed
 }
 
-// A portion of a log is compressed when it has as many events or bytes, also before the run ends.
-const (
-	segmentEvents = 64
-	segmentBytes  = 64 << 10
-)
+// An openSegment gets the next events.
+type openSegment struct {
+	segment
+	before runs.Event // its last event, from which the next one is packed
+}
 
-// pack compresses the recent events.
-func (l *log) pack() {
-	if len(l.recent) > 0 {
-		l.segments = append(slices.Clip(l.segments), newSegment(l.recent))
+// segmentBytes is the size at which an open segment is compressed, also before the run ends.
+const segmentBytes = 8 << 10
+
+// close compresses the events of the open segment.
+func (l *log) close() {
+	if l.open == nil {
+		return
 	}
-	l.recent, l.recentBytes = nil, 0
+	g := l.open.segment
+	g.data = bytes.Clone(s2.Encode(nil, g.data)) // without the free space behind it
+	l.segments, l.open = append(l.segments, g), nil
 }
 
+// newSegment returns a compressed segment.
 func newSegment(events []runs.Event) segment {
-	data := bytes.Clone(s2.Encode(nil, packEvents(events))) // without the free space behind it
-	return segment{last: events[len(events)-1].Seq, oldest: events[0].Time, count: len(events), data: data}
+	l := log{}
+	for i := range events {
+		l.put(&events[i])
+	}
+	l.close()
+	return l.segments[0]
 }
 
+// events returns the events of a compressed segment.
 func (g *segment) events() ([]runs.Event, error) {
 	data, err := s2.Decode(nil, g.data)
 	if err != nil {
@@ -60,21 +70,31 @@ func (g *segment) events() ([]runs.Event, error) {
 
 // add adds events to the end of the log.
 func (l *log) add(events []runs.Event) {
-	for _, e := range events {
-		if len(l.recent) >= segmentEvents || l.recentBytes >= segmentBytes {
-			l.pack()
+	for i := range events {
+		l.put(&events[i])
+		if len(l.open.data) >= segmentBytes {
+			l.close()
 		}
-		e.Data = bytes.Clone(e.Data)
-		l.recent = append(l.recent, e)
-		l.recentBytes += int64(len(e.Data))
-		l.bytes += int64(len(e.Data))
-		l.last = e.Seq
+		l.bytes += int64(len(events[i].Data))
+		l.last = events[i].Seq
 	}
+}
+
+// put adds an event to the open segment.
+func (l *log) put(e *runs.Event) {
+	if l.open == nil {
+		l.open = &openSegment{segment: segment{oldest: e.Time}}
+	}
+	g := l.open
+	g.data = packEvent(g.data, e, &g.before)
+	g.before, g.before.Data = *e, nil
+	g.last = e.Seq
+	g.count++
 }
 
 // remove removes the events of a run.
 func (l *log) remove(run string) error {
-	of := func(e runs.Event) bool { return e.Run == run }
+	l.close()
 	kept := make([]segment, 0, len(l.segments))
 	removed := int64(0)
 	for _, g := range l.segments {
@@ -82,60 +102,57 @@ func (l *log) remove(run string) error {
 		if err != nil {
 			return err
 		}
-		if n := dataOf(events, of); slices.ContainsFunc(events, of) {
-			removed += n
-			if events = slices.DeleteFunc(events, of); len(events) == 0 {
-				continue
+		n := len(events)
+		events = slices.DeleteFunc(events, func(e runs.Event) bool {
+			if e.Run == run {
+				removed += int64(len(e.Data))
 			}
-			g = newSegment(events)
+			return e.Run == run
+		})
+		switch len(events) {
+		case n:
+			kept = append(kept, g)
+		case 0:
+		default:
+			kept = append(kept, newSegment(events))
 		}
-		kept = append(kept, g)
 	}
-	n := dataOf(l.recent, of)
-	l.segments, l.recent = kept, slices.DeleteFunc(l.recent, of)
-	l.recentBytes -= n
-	l.bytes -= removed + n
+	l.segments = kept
+	l.bytes -= removed
 	return nil
-}
-
-// dataOf returns the size of the data of some events.
-func dataOf(events []runs.Event, of func(runs.Event) bool) (size int64) {
-	for _, e := range events {
-		if of(e) {
-			size += int64(len(e.Data))
-		}
-	}
-	return size
 }
 
 // trim removes the oldest events until the log is within bounds.
 func (l *log) trim(keep *runs.Bounds) (removed int, err error) {
-	left := len(l.recent)
+	left := 0
 	for i := range l.segments {
 		left += l.segments[i].count
 	}
-	for len(l.segments) > 0 && !l.within(keep, l.segments[0].oldest, left) {
-		events, err := l.segments[0].events()
-		if err != nil {
-			return removed, err
+	if l.open != nil {
+		left += l.open.count
+	}
+	gone := 0
+	for {
+		if gone == len(l.segments) && l.open != nil && !l.within(keep, l.open.oldest, left) {
+			l.close()
+		}
+		if gone == len(l.segments) || l.within(keep, l.segments[gone].oldest, left) {
+			break
+		}
+		var events []runs.Event
+		if events, err = l.segments[gone].events(); err != nil {
+			break
 		}
 		n := l.excess(events, keep, left)
 		removed, left = removed+n, left-n
 		if n < len(events) {
-			l.segments[0] = newSegment(events[n:])
-			return removed, nil
+			l.segments[gone] = newSegment(events[n:])
+			break
 		}
-		l.segments = slices.Clone(l.segments[1:])
+		gone++
 	}
-	if len(l.segments) > 0 {
-		return removed, nil
-	}
-	if n := l.excess(l.recent, keep, left); n > 0 {
-		l.recent = slices.Clone(l.recent[n:])
-		l.recentBytes = l.bytes
-		removed += n
-	}
-	return removed, nil
+	l.segments = slices.Delete(l.segments, 0, gone)
+	return removed, err
 }
 
 // within reports whether a log with a number of events, the oldest one of a time, is within bounds.
@@ -154,7 +171,7 @@ func (l *log) excess(oldest []runs.Event, keep *runs.Bounds, left int) int {
 	return n
 }
 
-// after returns copies of the events after a number, up to a limit if that is not 0.
+// after returns the events after a number, up to a limit if that is not 0.
 func (l *log) after(seq int64, limit int) (found []runs.Event, err error) {
 	full := func() bool { return limit > 0 && len(found) >= limit }
 	add := func(events []runs.Event) {
@@ -173,12 +190,8 @@ func (l *log) after(seq int64, limit int) (found []runs.Event, err error) {
 		}
 		add(events)
 	}
-	if !full() {
-		n := len(found)
-		add(l.recent)
-		for i := n; i < len(found); i++ {
-			found[i].Data = bytes.Clone(found[i].Data)
-		}
+	if l.open != nil && l.open.last > seq && !full() {
+		add(unpackEvents(string(l.open.data), l.open.count))
 	}
 	return found, nil
 }
@@ -213,7 +226,7 @@ func (s *Store) Append(ctx context.Context, thread string, events []runs.Event, 
 	l := &s.thread(thread).log
 	l.add(events)
 	if len(replaced) > 0 { // a run ends with a change of its record
-		l.pack()
+		l.close()
 	}
 	return nil
 }

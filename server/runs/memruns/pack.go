@@ -19,9 +19,12 @@ func (p *packer) text(s string) {
 	*p = append(*p, s...)
 }
 
+// none writes that there is no text.
+func (p *packer) none() { p.int(-1) }
+
 func (p *packer) json(data json.RawMessage) {
 	if data == nil {
-		p.int(-1)
+		p.none()
 		return
 	}
 	p.int(int64(len(data)))
@@ -60,19 +63,19 @@ func (u *unpacker) time() time.Time {
 	return time.Unix(seconds, u.int()).UTC()
 }
 
-// json returns JSON as a text, and whether it is not nil.
-func (u *unpacker) json() (data string, ok bool) {
+// optional returns a text, and whether there is one.
+func (u *unpacker) optional() (s string, ok bool) {
 	n := u.int()
 	if n < 0 {
 		return "", false
 	}
-	data, u.rest = u.rest[:n], u.rest[n:]
-	return data, true
+	s, u.rest = u.rest[:n], u.rest[n:]
+	return s, true
 }
 
 // bytes returns a copy of JSON.
 func (u *unpacker) bytes() json.RawMessage {
-	if data, ok := u.json(); ok {
+	if data, ok := u.optional(); ok {
 		return json.RawMessage(data)
 	}
 	return nil
@@ -105,37 +108,49 @@ func unpackRecord(kind runs.Kind, packed string) (r runs.Record, rest unpacker) 
 	return r, u
 }
 
-// packEvents returns events as bytes that compress well.
-func packEvents(events []runs.Event) []byte {
-	size := 0
-	for i := range events {
-		size += 256 + len(events[i].Data)
-	}
-	p := make(packer, 0, size)
-	for i := range events {
-		e := &events[i]
-		p.int(e.Seq)
-		p.time(e.Time)
-		p.int(int64(e.Step))
-		for _, s := range [...]string{e.Run, e.Kind, e.Path, e.Node, e.Task} {
-			p.text(s)
+// packEvent adds an event to packed ones. It leaves out what is the same in the event before it.
+func packEvent(packed []byte, e, before *runs.Event) []byte {
+	p := packer(packed)
+	p.int(e.Seq - before.Seq)
+	p.int(e.Time.UnixMicro() - before.Time.UnixMicro())
+	p.int(int64(e.Time.Nanosecond() % 1000))
+	p.int(int64(e.Step))
+	old := eventTexts(before)
+	for i, s := range eventTexts(e) {
+		if *s == *old[i] {
+			p.none()
+		} else {
+			p.text(*s)
 		}
-		p.json(e.Data)
 	}
+	p.json(e.Data)
 	return p
 }
 
-// unpackEvents returns the events of packEvents.
+func eventTexts(e *runs.Event) [5]*string {
+	return [...]*string{&e.Run, &e.Kind, &e.Path, &e.Node, &e.Task}
+}
+
+// unpackEvents returns events that packEvent has written one after the other.
 func unpackEvents(packed string, n int) []runs.Event {
 	u := unpacker{packed}
 	events := make([]runs.Event, n)
+	before := &runs.Event{}
 	for i := range events {
 		e := &events[i]
-		e.Seq, e.Time, e.Step = u.int(), u.time(), int(u.int())
-		for _, s := range [...]*string{&e.Run, &e.Kind, &e.Path, &e.Node, &e.Task} {
-			*s = u.text()
+		e.Seq = before.Seq + u.int()
+		e.Time = time.UnixMicro(before.Time.UnixMicro() + u.int()).Add(time.Duration(u.int())).UTC()
+		e.Step = int(u.int())
+		old := eventTexts(before)
+		for i, s := range eventTexts(e) {
+			if text, ok := u.optional(); ok {
+				*s = text
+			} else {
+				*s = *old[i]
+			}
 		}
 		e.Data = u.bytes()
+		before = e
 	}
 	return events
 }

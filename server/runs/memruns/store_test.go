@@ -3,6 +3,7 @@ package memruns_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,28 @@ func (s packing) Append(ctx context.Context, thread string, events []runs.Event,
 func TestConformanceWithCompressedEvents(t *testing.T) {
 	t.Parallel()
 	runstest.Run(t, func(testing.TB) runs.Store { return packing{memruns.New()} })
+}
+
+// The events of a long run are stored one by one and take little memory: what an event shares with the one before it is not
+// stored again.
+func TestAnEventOfALongRunIsSmall(t *testing.T) {
+	t.Parallel()
+	const n = 12_000
+	s := memruns.New()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for i := range int64(n) {
+		at = at.Add(50*time.Millisecond + time.Duration(i*i%997)*time.Microsecond)
+		require.NoError(t, s.Append(t.Context(), "t", []runs.Event{{
+			Seq: i + 1, Run: "0192f3a4-7c1d-7f00-9f3e-1234567890ab", Time: at, Kind: "custom", Node: "work", Task: "0192f3a4-7c1d-7f00-9f3e-abcdefabcdef", Step: 1,
+			Data: json.RawMessage(fmt.Sprintf(`{"at":%d,"i":%d}`, at.UnixMicro(), i)),
+		}}))
+	}
+	assert.Less(t, s.Size("t")/n, 22, "bytes an event")
+	events, err := s.Events(t.Context(), "t", n-1, 0)
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	assert.Equal(t, at, events[0].Time)
+	assert.Equal(t, "work", events[0].Node)
 }
 
 // A long log has compressed events and others. Readers, trims and deletions see no difference.
