@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sort"
 	"sync"
@@ -13,7 +14,8 @@ import (
 )
 
 // A threadLog gives the events of a thread to any number of readers. An event is stored before
-// a reader gets it. The newest events are in memory; a reader that is behind them reads the store.
+// a reader gets it. The newest events are in memory until each reader has them; a reader that is behind those in memory
+// reads the store.
 // The log is open while a run or a reader uses it.
 type threadLog struct {
 	store  runs.Store
@@ -22,7 +24,7 @@ type threadLog struct {
 	tell   func()           // tells other servers that there are events; nil if there are none
 	soon   atomic.Bool      // a refresh is to begin
 	keep   runs.Bounds      // without Since
-	users  int              // guarded by Server.mu
+	users  atomic.Int64     // changed under Server.mu
 
 	load    sync.Once
 	loadErr error
@@ -36,6 +38,7 @@ type threadLog struct {
 	size    int          // the size of their data
 	base    int64
 	last    int64
+	waiting int64            // how often readers have found no event after the last one
 	begun   map[string]int64 // the number of the event before the first one of each run that has not ended
 	changed chan struct{}    // closed, and replaced, when events were added
 }
@@ -62,8 +65,7 @@ func (s *Server) openLog(ctx context.Context, thread string) (*threadLog, error)
 		}
 		s.logs[thread] = l
 	}
-	l.users++
-	again := l.users > 1 && s.o.Queue != nil
+	again := l.users.Add(1) > 1 && s.o.Queue != nil
 	s.mu.Unlock()
 	l.load.Do(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
@@ -87,7 +89,7 @@ func (s *Server) openLog(ctx context.Context, thread string) (*threadLog, error)
 func (s *Server) closeLog(l *threadLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.users--; l.users == 0 && s.logs[l.thread] == l {
+	if l.users.Add(-1) == 0 && s.logs[l.thread] == l {
 		delete(s.logs, l.thread)
 	}
 }
@@ -114,6 +116,10 @@ func (l *threadLog) open(ctx context.Context) error {
 func (l *threadLog) add(events []runs.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.waiting >= l.users.Load()-1 { // all but the writer have the events so far
+		l.events, l.size, l.base = nil, 0, l.last
+	}
+	l.waiting = 0
 	for i := range events {
 		e := &events[i]
 		l.last = e.Seq
@@ -288,8 +294,8 @@ func (l *threadLog) before(ctx context.Context, run string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	_, d, err := readRun(r)
-	if err != nil || d.Before == nil {
+	var d struct{ Before *int64 } // of a runData
+	if err := json.Unmarshal(r.Data, &d); err != nil || d.Before == nil {
 		return last, err
 	}
 	return *d.Before, nil
@@ -343,8 +349,12 @@ func (l *threadLog) after(ctx context.Context, seq int64) (events []runs.Event, 
 func (l *threadLog) recent(seq int64) (events []runs.Event, changed <-chan struct{}, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if seq >= l.last || seq < l.base {
-		return nil, l.changed, seq >= l.last
+	switch {
+	case seq >= l.last:
+		l.waiting++
+		return nil, l.changed, true
+	case seq < l.base:
+		return nil, l.changed, false
 	}
 	at := sort.Search(len(l.events), func(i int) bool { return l.events[i].Seq > seq })
 	return l.events[at:len(l.events):len(l.events)], nil, true

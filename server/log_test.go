@@ -106,6 +106,7 @@ func TestLogKeepsLargeEventsWithinItsBounds(t *testing.T) {
 	t.Parallel()
 	store := memruns.New()
 	l := newThreadLog(store, "t", runs.Bounds{Bytes: 10 << 20})
+	l.users.Store(2) // a writer, and a reader that does not read
 	large, err := json.Marshal(strings.Repeat("x", 200<<10))
 	require.NoError(t, err)
 	for range 200 {
@@ -173,4 +174,37 @@ func TestWriterThatWaitsForAFailingStoreGetsItsError(t *testing.T) {
 		}
 		require.ErrorIs(t, w.close(), errBroken)
 	})
+}
+
+// Events leave the memory when all readers have them. One that is behind gets those in memory, and else reads the store.
+func TestLogForgetsEventsThatEachReaderHas(t *testing.T) {
+	t.Parallel()
+	store := memruns.New()
+	l := newThreadLog(store, "t", runs.Bounds{})
+	add := func() {
+		require.NoError(t, l.append(t.Context(), []runs.Event{{Run: "r", Time: now(), Kind: kindCustom, Data: json.RawMessage(`"data"`)}}))
+	}
+	read := func(after int64) []int64 {
+		events, missed, _, err := l.after(t.Context(), after)
+		require.NoError(t, err)
+		assert.Zero(t, missed)
+		return numbers(events)
+	}
+	l.users.Store(1) // the run
+	add()
+	add()
+	assert.Equal(t, []int64{2}, numbers(l.events), "nobody reads")
+
+	l.users.Store(3) // and two readers
+	assert.Empty(t, read(2))
+	add()
+	assert.Equal(t, []int64{2, 3}, numbers(l.events), "one reader waits, and the other one is behind")
+	assert.Equal(t, []int64{3}, read(2))
+	assert.Empty(t, read(3))
+	assert.Empty(t, read(3))
+	add()
+	assert.Equal(t, []int64{4}, numbers(l.events), "both readers had all")
+	assert.Equal(t, len(`"data"`), l.size)
+	assert.Equal(t, []int64{4}, read(3))
+	assert.Equal(t, []int64{1, 2, 3, 4}, read(0), "from the store")
 }
