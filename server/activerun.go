@@ -15,10 +15,9 @@ import (
 type activeRun struct {
 	id, thread string
 	g          *served
-	data       runData
-	created    run
-	record     runs.Record
-	size       int // of the record's data when this server got it
+	data       *runData
+	record     runs.Record // without Data when it is stored: data has the same
+	size       int         // of the record's data when this server got it
 
 	ctx    context.Context // ends when the run is cancelled
 	cancel context.CancelCauseFunc
@@ -50,12 +49,12 @@ const (
 var errCanceled = errors.New("the run was cancelled")
 
 func newActiveRun(r runs.Record, g *served) (*activeRun, error) {
-	created, d, err := readRun(r)
+	d, err := readRun(&r)
 	if err != nil {
 		return nil, err
 	}
 	a := &activeRun{
-		id: r.ID, thread: r.Parent, g: g, data: d, created: created, record: r, size: len(r.Data), begin: make(chan struct{}), done: make(chan struct{}), unstored: make(chan struct{}),
+		id: r.ID, thread: r.Parent, g: g, data: d, record: r, size: len(r.Data), begin: make(chan struct{}), done: make(chan struct{}), unstored: make(chan struct{}),
 	}
 	a.ctx, a.cancel = context.WithCancelCause(withOwner(withUser(context.Background(), r.Owner), a.owner()))
 	switch d.Cancel {
@@ -102,7 +101,7 @@ func (a *activeRun) cancellation() cancellation {
 
 // encoded returns the data of the run as it is stored.
 func (a *activeRun) encoded() (json.RawMessage, error) {
-	d := a.data
+	d := *a.data
 	d.Cancel = a.canceledAs()
 	return d.encoded()
 }

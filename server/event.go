@@ -85,10 +85,16 @@ type checkpointEvent struct {
 	ParentConfig *configurable              `json:"parent_config"`
 	Checkpoint   *checkpointID              `json:"checkpoint"`
 	Parent       *checkpointID              `json:"parent_checkpoint"`
-	Metadata     map[string]any             `json:"metadata"`
+	Metadata     checkpointMetadata         `json:"metadata"`
 	Values       map[string]json.RawMessage `json:"values"`
 	Next         []string                   `json:"next"`
 	Tasks        []checkpointTask           `json:"tasks"`
+}
+
+type checkpointMetadata struct {
+	Parents map[string]string `json:"parents"`
+	Source  string            `json:"source"`
+	Step    int               `json:"step"`
 }
 
 type configurable struct {

@@ -26,7 +26,7 @@ type outcome struct {
 }
 
 // execute executes a run when it has its turn and there is room.
-func (s *Server) execute(a *activeRun) outcome {
+func (s *Server) execute(a *activeRun) *outcome {
 	if a.ctx.Err() != nil || !s.turn(a) {
 		return canceledOutcome(a)
 	}
@@ -49,12 +49,12 @@ func (s *Server) execute(a *activeRun) outcome {
 	if a.data.Began == nil {
 		a.data.Began = &at
 	}
-	return s.outlast(a, func() outcome { return s.attempt(a) })
+	return s.outlast(a, func() *outcome { return s.attempt(a) })
 }
 
 // outlast calls try again after an outage of a store, until a task of the run has begun: the run has done nothing
 // that a second call would repeat.
-func (s *Server) outlast(a *activeRun, try func() outcome) outcome {
+func (s *Server) outlast(a *activeRun, try func() *outcome) *outcome {
 	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
 		out := try()
 		if a.ran || !isOutage(out.failed) {
@@ -68,7 +68,7 @@ func (s *Server) outlast(a *activeRun, try func() outcome) outcome {
 }
 
 // attempt runs the graph of a run and writes its events.
-func (s *Server) attempt(a *activeRun) outcome {
+func (s *Server) attempt(a *activeRun) *outcome {
 	log, err := s.openLog(a.background(), a.thread)
 	if err != nil {
 		return failedOutcome(err)
@@ -80,7 +80,7 @@ func (s *Server) attempt(a *activeRun) outcome {
 	if s.o.Queue != nil {
 		w.owns = func(ctx context.Context) error { return s.owns(ctx, a) }
 	}
-	var out outcome
+	var out *outcome
 	if err := safely(func() error { out = s.runGraph(a, w); return nil }); err != nil {
 		out = failedOutcome(fmt.Errorf("writing the events: %w", err))
 	}
@@ -94,9 +94,15 @@ func (s *Server) attempt(a *activeRun) outcome {
 }
 
 // runGraph runs the graph, and returns how it ended.
-func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
-	p, err := s.prepare(a)
-	if serr := s.storeBegin(a); serr != nil { // before the first event
+func (s *Server) runGraph(a *activeRun, w *logWriter) *outcome {
+	var p *prepared
+	var serr error
+	err := aside(func() (err error) {
+		p, err = s.prepare(a)
+		serr = s.storeBegin(a) // before the first event
+		return err
+	})
+	if serr != nil {
 		return notBegun(a, serr)
 	}
 	if err != nil {
@@ -123,7 +129,7 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) outcome {
 		if a.cancellation() == rollbackRun { // the graph obeys only the first of several requests
 			return canceledOutcome(a)
 		}
-		return outcome{status: runSuccess}
+		return &outcome{status: runSuccess}
 	}
 	if a.ctx.Err() != nil {
 		out := canceledOutcome(a)
@@ -159,27 +165,27 @@ func (s *Server) storeBegin(a *activeRun) error {
 }
 
 // notBegun is the end of a run whose begin was not stored.
-func notBegun(a *activeRun, err error) outcome {
+func notBegun(a *activeRun, err error) *outcome {
 	if a.ctx.Err() != nil {
 		return canceledOutcome(a)
 	}
 	return failedOutcome(err)
 }
 
-func canceledOutcome(a *activeRun) outcome {
+func canceledOutcome(a *activeRun) *outcome {
 	switch a.cancellation() {
 	case rollbackRun:
-		return outcome{status: runInterrupted, undone: true}
+		return &outcome{status: runInterrupted, undone: true}
 	case drainRun:
-		return outcome{status: runPending, drained: true}
+		return &outcome{status: runPending, drained: true}
 	}
-	return outcome{status: runInterrupted}
+	return &outcome{status: runInterrupted}
 }
 
 // failureOutcome is the end of a run that failed. What clients do not see of it is logged.
-func failureOutcome(err error) outcome {
+func failureOutcome(err error) *outcome {
 	f, shown := newFailure(err)
-	out := outcome{status: runError, err: f}
+	out := &outcome{status: runError, err: f}
 	if e, ok := errors.AsType[*graph.NodeError](err); ok {
 		out.node = e.Node
 	}
@@ -191,8 +197,8 @@ func failureOutcome(err error) outcome {
 
 // failedOutcome is the end of a run that the server could not execute or whose events could not be
 // stored.
-func failedOutcome(err error) outcome {
-	return outcome{status: runError, err: &failure{Name: "Error", Message: failedText}, failed: err}
+func failedOutcome(err error) *outcome {
+	return &outcome{status: runError, err: &failure{Name: "Error", Message: failedText}, failed: err}
 }
 
 // forget deletes the thread of a run that had none, when its readers have left.
@@ -218,7 +224,7 @@ const forgetShared = 5 * time.Second
 
 // result returns what wait and join send for a run that has ended.
 func (s *Server) result(ctx context.Context, r runs.Record) (json.RawMessage, error) {
-	_, d, err := readRun(r)
+	d, err := readRun(&r)
 	if err != nil {
 		return nil, err
 	}

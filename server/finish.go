@@ -13,7 +13,7 @@ import (
 )
 
 // finish stores the end of a run and of its thread, and lets the next run begin.
-func (s *Server) finish(a *activeRun, out outcome) {
+func (s *Server) finish(a *activeRun, out *outcome) {
 	defer close(a.done)
 	if a.cancellation() == lostRun {
 		s.leave(a)
@@ -32,7 +32,7 @@ func (s *Server) finish(a *activeRun, out outcome) {
 			a.data.Found = nil
 		}
 	}
-	rested, err := s.persistEnd(a, &out)
+	rested, err := s.persistEnd(a, out)
 	idle := s.leave(a) || s.o.Queue != nil
 	if errors.Is(err, errSuperseded) || errors.Is(err, runs.ErrNotFound) && s.dropOrphan(a) {
 		return
@@ -47,7 +47,7 @@ func (s *Server) finish(a *activeRun, out outcome) {
 }
 
 // logFailure logs that a run failed. It is an error if clients are not told why.
-func (s *Server) logFailure(a *activeRun, out outcome) {
+func (s *Server) logFailure(a *activeRun, out *outcome) {
 	about := []any{"run", a.id, "thread", a.thread, "user", a.record.Owner, "node", out.node, "error"}
 	switch {
 	case out.failed != nil:
@@ -58,7 +58,7 @@ func (s *Server) logFailure(a *activeRun, out outcome) {
 }
 
 // afterEnd does what follows the end of a run: it counts the run, and does what its request asked for.
-func (s *Server) afterEnd(a *activeRun, out outcome) {
+func (s *Server) afterEnd(a *activeRun, out *outcome) {
 	s.meters.finished(a, out.status)
 	if a.data.Request.Webhook != "" {
 		s.running.Go(func() { s.callWebhook(a, out) })
@@ -87,7 +87,7 @@ func (s *Server) dropOrphan(a *activeRun) bool {
 func (s *Server) persistEnd(a *activeRun, out *outcome) (rested bool, err error) {
 	var late *time.Timer
 	store := func(ctx context.Context) (err error) {
-		rested, err = s.storeEnd(ctx, a, *out)
+		rested, err = s.storeEnd(ctx, a, out)
 		if err != nil && late == nil {
 			late = time.AfterFunc(endPatience, func() { close(a.unstored) })
 		}
@@ -100,7 +100,7 @@ func (s *Server) persistEnd(a *activeRun, out *outcome) (rested bool, err error)
 	}()
 	err = s.persist(s.ctx, a, store)
 	if errors.Is(err, errHopeless) && s.reset(a) == nil {
-		*out = failedOutcome(err)
+		*out = *failedOutcome(err)
 		a.data.Ended, a.data.Error = new(now()), out.err
 		err = s.persist(s.ctx, a, store)
 	}
@@ -118,7 +118,7 @@ func (s *Server) reset(a *activeRun) error {
 		if err != nil {
 			return err
 		}
-		_, d, err := readRun(r)
+		d, err := readRun(&r)
 		if err != nil {
 			return fmt.Errorf("the stored run cannot be read, so it is %w: %w", runs.ErrInvalid, err)
 		}
@@ -170,7 +170,7 @@ const (
 // storeEnd stores the end of a run, the status of its thread and the event that ends its streams in
 // one change. It reports whether it has stored the status of the thread, which it does if no other
 // run of the thread waits.
-func (s *Server) storeEnd(ctx context.Context, a *activeRun, out outcome) (rested bool, err error) {
+func (s *Server) storeEnd(ctx context.Context, a *activeRun, out *outcome) (rested bool, err error) {
 	if out.drained {
 		return false, s.storeRun(ctx, a, out.status)
 	}
@@ -209,7 +209,7 @@ func (s *Server) undo(ctx context.Context, a *activeRun) error {
 }
 
 // appendEnd stores the event of the end of a run, and the records that it changes.
-func (s *Server) appendEnd(ctx context.Context, log *threadLog, a *activeRun, out outcome, state string) (rested bool, err error) {
+func (s *Server) appendEnd(ctx context.Context, log *threadLog, a *activeRun, out *outcome, state string) (rested bool, err error) {
 	end := runEnd{Status: out.status, Error: out.err, Undone: out.undone, Paused: out.status == runSuccess && state == threadInterrupted}
 	for {
 		replaced, stored, err := s.endedRecords(ctx, a, out, state)
@@ -226,7 +226,7 @@ func (s *Server) appendEnd(ctx context.Context, log *threadLog, a *activeRun, ou
 
 // endedRecords returns the records that the end of a run changes. It reports whether they are
 // stored already, by a call whose answer was lost.
-func (s *Server) endedRecords(ctx context.Context, a *activeRun, out outcome, state string) (replaced []runs.Record, stored bool, err error) {
+func (s *Server) endedRecords(ctx context.Context, a *activeRun, out *outcome, state string) (replaced []runs.Record, stored bool, err error) {
 	if !out.undone {
 		r, err := s.o.Runs.Get(ctx, runs.Run, a.id)
 		if err != nil {
@@ -263,7 +263,7 @@ func (s *Server) endedRecords(ctx context.Context, a *activeRun, out outcome, st
 }
 
 // stateOf returns the status that a thread has after a run, if no other run waits.
-func (s *Server) stateOf(ctx context.Context, a *activeRun, out outcome) (string, error) {
+func (s *Server) stateOf(ctx context.Context, a *activeRun, out *outcome) (string, error) {
 	switch {
 	case out.status == runError:
 		return a.stateAfterFailure(ctx), nil
@@ -296,7 +296,7 @@ func (a *activeRun) stateAfterFailure(ctx context.Context) string {
 }
 
 // rest stores the status of a thread without runs.
-func (s *Server) rest(ctx context.Context, a *activeRun, out outcome) error {
+func (s *Server) rest(ctx context.Context, a *activeRun, out *outcome) error {
 	state, err := s.stateOf(ctx, a, out)
 	if err != nil {
 		return err

@@ -36,6 +36,7 @@ func (s *Server) queue(ctx context.Context, a *activeRun, strategy string, store
 	if !stored {
 		err = s.o.Runs.Insert(ctx, a.record)
 	}
+	a.record.Data = nil
 	if err == nil && waits <= 0 {
 		err = s.joinThread(ctx, a, false)
 	}
@@ -116,7 +117,7 @@ func (s *Server) stopRuns(ctx context.Context, list []*activeRun, how cancellati
 			if r.Status != runPending && r.Status != runRunning {
 				return errEnded
 			}
-			_, d, err := readRun(*r)
+			d, err := readRun(r)
 			d.Cancel = a.canceledAs()
 			r.Data = encoded(d)
 			return err
@@ -389,7 +390,7 @@ func (s *Server) restThreads(uses func(*runs.Record) bool) error {
 	})
 	for _, t := range busy { // after the search: a changed status moves the pages
 		if g := s.graphs[t.Graph]; g != nil && !uses(&t) {
-			if err := s.rest(withOwner(withUser(s.ctx, t.Owner), t.Owner), &activeRun{thread: t.ID, g: g}, outcome{}); err != nil {
+			if err := s.rest(withOwner(withUser(s.ctx, t.Owner), t.Owner), &activeRun{thread: t.ID, g: g, data: &runData{}}, &outcome{}); err != nil {
 				s.o.Logger.Error("server: the status of a thread was not stored", "thread", t.ID, "error", err)
 			}
 		}

@@ -3,8 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -104,19 +102,6 @@ func (w *logWriter) store(events []runs.Event, tasks []runs.Task) error {
 }
 
 var errStoreSilent = errors.New("the store has not answered in time")
-
-// errPanic is the error of a call that panicked.
-var errPanic = errors.New("panic")
-
-// safely calls f, and returns its panic as an error.
-func safely(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
-		}
-	}()
-	return f()
-}
 
 // close waits until the remaining events are stored.
 func (w *logWriter) close() error {

@@ -103,7 +103,7 @@ func (s *Server) addThread(ctx context.Context, thread string) error {
 // A storedRun is the record of a run that has not ended.
 type storedRun struct {
 	runs.Record
-	data runData
+	data *runData
 }
 
 // job returns the job of the thread of a run.
@@ -134,13 +134,13 @@ func (s *Server) unfinished(ctx context.Context, thread string) ([]storedRun, er
 // comes first.
 func ordered(found []runs.Record, now time.Time) ([]storedRun, error) {
 	list := make([]storedRun, 0, len(found))
-	for _, r := range found {
-		_, d, err := readRun(r)
+	for i := range found {
+		d, err := readRun(&found[i])
 		if err != nil {
 			return nil, err
 		}
 		if !d.After.After(now) {
-			list = append(list, storedRun{r, d})
+			list = append(list, storedRun{found[i], d})
 		}
 	}
 	sortDue(list)
@@ -177,7 +177,7 @@ func (s *Server) executeNext(ctx context.Context, j *runs.Job) error {
 			}
 		}
 	}
-	if s.graphs[list[0].Graph] == nil && needsGraph(&list[0].data) { // a server that has the graph executes it
+	if s.graphs[list[0].Graph] == nil && needsGraph(list[0].data) { // a server that has the graph executes it
 		return &runs.HandOverError{After: graphPause}
 	}
 	a, err := s.claim(ctx, list[0].ID, notCanceled)
@@ -216,17 +216,17 @@ func needsGraph(d *runData) bool {
 const graphPause = 3 * time.Second
 
 // executeAgain executes a run, unless it is the reason why servers die.
-func (s *Server) executeAgain(a *activeRun, j *runs.Job) outcome {
+func (s *Server) executeAgain(a *activeRun, j *runs.Job) *outcome {
 	died := j.Rescued > a.data.Rescued // a job that was handed over has no new deaths
 	a.data.Rescued = j.Rescued
 	if died && a.g != nil {
 		var c checkpoint.Checkpoint
-		out := s.outlast(a, func() (out outcome) {
+		out := s.outlast(a, func() *outcome {
 			var err error
 			if c, err = a.g.graph.Checkpoints().Get(a.background(), checkpoint.Key{Thread: a.thread}); err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
-				out = failedOutcome(err)
+				return failedOutcome(err)
 			}
-			return out
+			return &outcome{}
 		})
 		if out.status != "" {
 			return out
@@ -261,7 +261,7 @@ func (s *Server) claim(ctx context.Context, id string, how cancellation) (*activ
 		if r.Status != runPending && r.Status != runRunning {
 			return errEnded
 		}
-		_, d, err := readRun(*r)
+		d, err := readRun(r)
 		if err != nil {
 			return err
 		}
@@ -300,6 +300,7 @@ func (s *Server) activate(a *activeRun) error {
 		return err
 	}
 	s.active[a.id], a.counted = a, true
+	a.record.Data = nil
 	s.lanes[a.thread] = &lane{runs: []*activeRun{a}}
 	s.running.Add(1)
 	return nil
@@ -311,7 +312,7 @@ func (s *Server) adopt(a *activeRun, r *runs.Record) error {
 	if s.o.Queue == nil {
 		return nil
 	}
-	_, d, err := readRun(*r)
+	d, err := readRun(r)
 	if err != nil {
 		return err
 	}
@@ -380,6 +381,7 @@ func (s *Server) share(ctx context.Context, a *activeRun, strategy string) error
 		}
 		return err
 	}
+	a.record.Data = nil
 	if err := s.joinThread(ctx, a, delayed); err != nil {
 		return err
 	}

@@ -39,8 +39,8 @@ type scope struct {
 	fresh      bool                       // the scope begins with an input, whose checkpoint is not there yet
 	resumed    bool
 	pending    *checkpointEvent // a checkpoint whose tasks are not known yet
-	last       *checkpointEvent
-	known      taskKey // of the task with the id knownID
+	told       bool             // clients know a checkpoint
+	known      taskKey          // of the task with the id knownID
 	knownID    string
 }
 
@@ -56,7 +56,7 @@ func newRecorder(a *activeRun, w *logWriter, p *prepared, r *reader) *recorder {
 
 // began writes that the run begins.
 func (r *recorder) began() {
-	d := &r.run.data
+	d := r.run.data
 	_ = r.w.write(runs.Event{Time: now(), Kind: kindStart, Data: encoded(runStart{r.run.g.name, d.Assistant, d.Attempt})}) // close returns the error
 }
 
@@ -262,7 +262,7 @@ func (r *recorder) checkpoint(sc *scope, id, parent string, step int, source str
 	maps.Copy(parents, sc.points)
 	c := &checkpointEvent{
 		Checkpoint: sc.place.checkpoint(r.run.thread, id), Parent: sc.place.checkpoint(r.run.thread, parent),
-		Metadata: map[string]any{"source": source, "step": step, "parents": parents}, Next: []string{}, Tasks: tasks,
+		Metadata: checkpointMetadata{Parents: parents, Source: source, Step: step}, Next: []string{}, Tasks: tasks,
 	}
 	c.Config = configurable{c.Checkpoint}
 	if c.Parent != nil {
@@ -290,7 +290,7 @@ func (r *recorder) stepStarted(sc *scope, at *graph.Place, e graph.StepStarted) 
 		return err
 	}
 	sc.step, sc.wrote = at.Step, false
-	if sc.pending == nil && sc.resumed && sc.last == nil && sc.checkpoint != "" && at.Path == "" && r.p.before != nil {
+	if sc.pending == nil && sc.resumed && !sc.told && sc.checkpoint != "" && at.Path == "" && r.p.before != nil {
 		sc.pending = r.resumedCheckpoint(sc)
 	}
 	sc.resumed = false
@@ -330,7 +330,7 @@ func (r *recorder) flushCheckpoint(sc *scope, at *graph.Place, tasks []string) e
 	if c == nil {
 		return nil
 	}
-	sc.pending, sc.last = nil, c
+	sc.pending, sc.told = nil, true
 	c.Values = sc.values
 	for _, id := range tasks {
 		name := nodeOf(id)

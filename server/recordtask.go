@@ -156,6 +156,7 @@ func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished
 	id := r.taskID(sc, at.Task, at.Step)
 	result := resultEvent{ID: id, Name: nodeOf(at.Task), Result: emptyObject, Interrupts: []interrupt{}}
 	kept := taskResult{Started: r.begun[id], Ended: at.Time, Node: result.Name, Step: r.stepOf(sc, at.Step), Run: r.run.id, Attempts: r.failed[id], Logs: r.logs[id]}
+	delete(r.begun, id)
 	delete(r.failed, id)
 	delete(r.logs, id)
 	if e.Err != nil {

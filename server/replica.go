@@ -86,7 +86,7 @@ func (s *Server) cancelStored(ctx context.Context, id string, how cancellation) 
 	if err != nil {
 		return err
 	}
-	if a.record.Status == runPending && (a.g != nil || !needsGraph(&a.data)) {
+	if a.record.Status == runPending && (a.g != nil || !needsGraph(a.data)) {
 		s.mu.Lock()
 		s.active[id], a.counted = a, true
 		_ = s.accounts.take(a.record.Owner, a.size, false) // never refused

@@ -99,15 +99,18 @@ func (d *runData) encoded() (json.RawMessage, error) {
 	return data, nil
 }
 
-func readRun(r runs.Record) (run, runData, error) {
-	var d runData
-	if err := json.Unmarshal(r.Data, &d); err != nil {
-		return run{}, d, err
-	}
+func readRun(r *runs.Record) (*runData, error) {
+	d := &runData{}
+	err := json.Unmarshal(r.Data, d)
+	return d, err
+}
+
+// shownRun returns a run as clients see it.
+func shownRun(r *runs.Record, d *runData) run {
 	return run{
 		ID: r.ID, Thread: r.Parent, Assistant: d.Assistant, Created: r.Created, Updated: r.Updated, Status: r.Status,
-		Metadata: r.Metadata, Multitask: d.Request.Multitask, Kwargs: encoded(d.Request),
-	}, d, nil
+		Metadata: r.Metadata, Multitask: d.Request.Multitask, Kwargs: encoded(&d.Request),
+	}
 }
 
 // newRun makes the record of a run of a thread. It creates the thread if the request says so.
@@ -216,7 +219,15 @@ func (c *call) threadFor(q *runRequest, id, graph string) (runs.Record, error) {
 }
 
 // start stores a run and puts it into the queue of its thread. It returns the run that is there if the request is repeated.
-func (c *call) start(q *runRequest, thread string) (*activeRun, error) {
+func (c *call) start(q *runRequest, thread string) (a *activeRun, err error) {
+	err = aside(func() (err error) {
+		a, err = c.startOnce(q, thread)
+		return err
+	})
+	return a, err
+}
+
+func (c *call) startOnce(q *runRequest, thread string) (*activeRun, error) {
 	if a, err := c.startedBefore(q); a != nil || err != nil {
 		return a, err
 	}
@@ -301,7 +312,7 @@ func (c *call) createRun() error {
 		return err
 	}
 	c.located(a, thread == "", "")
-	return c.send(a.created)
+	return c.send(shownRun(&a.record, a.data))
 }
 
 // createRuns starts several runs without a thread.
@@ -321,7 +332,7 @@ func (c *call) createRuns() error {
 		if err != nil {
 			return err
 		}
-		out = append(out, a.created)
+		out = append(out, shownRun(&a.record, a.data))
 	}
 	return c.send(out)
 }
@@ -390,11 +401,11 @@ func (c *call) getRun() error {
 	if err != nil {
 		return err
 	}
-	out, _, err := readRun(r)
+	d, err := readRun(&r)
 	if err != nil {
 		return err
 	}
-	return c.send(out)
+	return c.send(shownRun(&r, d))
 }
 
 func (c *call) listRuns() error {
@@ -428,12 +439,12 @@ func (c *call) listRuns() error {
 		return err
 	}
 	out := []any{}
-	for _, r := range found {
-		v, _, err := readRun(r)
+	for i := range found {
+		d, err := readRun(&found[i])
 		if err != nil {
 			return err
 		}
-		selected, err := chosen(v, p.Select)
+		selected, err := chosen(shownRun(&found[i], d), p.Select)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ type view struct {
 	replies   map[string]*partialReply
 	metadata  metadataByID
 	described map[string]bool // the messages whose metadata the client has got
-	runnable  *runnableView
+	runnable  *runnableView   // nil before the first event
 }
 
 // A partialReply is a streamed message so far.
@@ -43,7 +43,6 @@ func newView(q *runRequest, stateless bool) *view {
 	}
 	return &view{
 		modes: modes, subgraphs: q.StreamSubgraphs, stateless: stateless, ids: q.StreamResumable, first: true,
-		replies: map[string]*partialReply{}, metadata: metadataByID{}, described: map[string]bool{}, runnable: newRunnableView(),
 	}
 }
 
@@ -60,6 +59,9 @@ func (v *view) events(e *runs.Event) ([]streamed, error) {
 	out, err := v.byMode(e)
 	if err != nil || !v.has("events") {
 		return out, err
+	}
+	if v.runnable == nil {
+		v.runnable = newRunnableView()
 	}
 	more, err := v.runnable.events(e)
 	if e.Kind == kindEnd {
@@ -191,6 +193,9 @@ func (v *view) message(e *runs.Event) (out []streamed, err error) {
 	if err := json.Unmarshal(e.Data, &m); err != nil {
 		return nil, err
 	}
+	if v.metadata == nil {
+		v.replies, v.metadata, v.described = map[string]*partialReply{}, metadataByID{}, map[string]bool{}
+	}
 	metadata := v.metadata.of(e, &m)
 	if v.has("messages-tuple") {
 		out = append(out, streamed{"messages", []json.RawMessage{m.Message, metadata}})
@@ -320,7 +325,7 @@ func (c *call) streamAgain() error {
 	if err != nil {
 		return err
 	}
-	_, d, err := readRun(r)
+	d, err := readRun(&r)
 	if err != nil {
 		return err
 	}

@@ -75,12 +75,15 @@ type runInfo struct {
 }
 
 func newRunInfo(r runs.Record) (runInfo, error) {
-	out, d, err := readRun(r)
-	i := runInfo{run: out, Graph: r.Graph, User: r.Owner, Began: d.Began, Ended: d.Ended, Attempt: d.Attempt, Checkpoint: d.Checkpoint, Error: d.Error}
+	d, err := readRun(&r)
+	if err != nil {
+		return runInfo{}, err
+	}
+	i := runInfo{run: shownRun(&r, d), Graph: r.Graph, User: r.Owner, Began: d.Began, Ended: d.Ended, Attempt: d.Attempt, Checkpoint: d.Checkpoint, Error: d.Error}
 	if !d.After.IsZero() {
 		i.After = &d.After
 	}
-	return i, err
+	return i, nil
 }
 
 var runOrders = map[string]runs.Order{"created_at": runs.ByCreated, "updated_at": runs.ByUpdated, "status": runs.ByStatus}

@@ -25,7 +25,7 @@ func (s *Server) sweepRuns(ctx context.Context, at time.Time) (busy map[string]b
 	var due []storedRun
 	var jobs []runs.Job
 	err = s.each(ctx, runs.Query{Kind: runs.Run, Statuses: unfinishedStatuses}, func(r *runs.Record) error {
-		_, d, err := readRun(*r)
+		d, err := readRun(r)
 		switch {
 		case err != nil:
 			return err
@@ -33,7 +33,7 @@ func (s *Server) sweepRuns(ctx context.Context, at time.Time) (busy map[string]b
 			jobs = append(jobs, runs.Job{Kind: runs.JobRun, Key: r.ID, At: d.After})
 		default: // without the input
 			r.Metadata, r.Data = nil, nil
-			due = append(due, storedRun{*r, runData{Assistant: d.Assistant, After: d.After}})
+			due = append(due, storedRun{*r, &runData{Assistant: d.Assistant, After: d.After}})
 		}
 		return nil
 	})

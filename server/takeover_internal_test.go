@@ -138,7 +138,7 @@ func TestStrongestCancellationWins(t *testing.T) {
 					require.NoError(t, s.stopRuns(t.Context(), []*activeRun{a}, how))
 					r, err := store.Get(t.Context(), runs.Run, run)
 					require.NoError(t, err)
-					_, d, err := readRun(r)
+					d, err := readRun(&r)
 					require.NoError(t, err)
 					assert.Equal(t, a.canceledAs(), d.Cancel)
 				}

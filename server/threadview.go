@@ -194,7 +194,7 @@ func (v *threadView) checkpoint(e *runs.Event, add addEvent) error {
 	if err := json.Unmarshal(e.Data, &c); err != nil {
 		return err
 	}
-	data := map[string]any{"id": c.Checkpoint.ID, "step": c.Metadata["step"], "source": c.Metadata["source"]}
+	data := map[string]any{"id": c.Checkpoint.ID, "step": c.Metadata.Step, "source": c.Metadata.Source}
 	if c.Parent != nil {
 		data["parent_id"] = c.Parent.ID
 	}

@@ -102,7 +102,7 @@ func (c *call) watched(e *runs.Event, modes map[string]bool, views map[string]*v
 		if err != nil {
 			return nil, err
 		}
-		_, d, err := readRun(r)
+		d, err := readRun(&r)
 		if err != nil {
 			return nil, err
 		}

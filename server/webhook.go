@@ -141,9 +141,9 @@ func newWebhookClient(w *Webhooks) *http.Client {
 }
 
 // callWebhook tells a webhook that a run has ended.
-func (s *Server) callWebhook(a *activeRun, out outcome) {
+func (s *Server) callWebhook(a *activeRun, out *outcome) {
 	body := map[string]any{}
-	if err := json.Unmarshal(encoded(a.created), &body); err != nil {
+	if err := json.Unmarshal(encoded(shownRun(&a.record, a.data)), &body); err != nil {
 		return
 	}
 	body["status"], body["run_started_at"], body["run_ended_at"], body["webhook_sent_at"] = out.status, a.data.Began, a.data.Ended, now()

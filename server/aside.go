@@ -1,0 +1,28 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// errPanic is the error of a call that panicked.
+var errPanic = errors.New("panic")
+
+// safely calls f, and returns its panic as an error.
+func safely(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// aside calls f on another goroutine, waits for its end, and returns its panic as an error. A stack grows with the deepest
+// call and rarely shrinks: so the goroutine of a run or a stream, which waits for long, keeps a small one.
+func aside(f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- safely(f) }()
+	return <-done
+}
