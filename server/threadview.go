@@ -110,9 +110,9 @@ func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
 	return out, err
 }
 
-// maxEvents is the distance between the first numbers of the events of the protocol for two events of the log. An event of the log
-// with more, such as one that cuts off many replies, has numbers of the next one.
-const maxEvents = 1024
+// maxEvents is the distance between the first numbers of the events of the protocol for two events of the log. It is more than
+// the replies that one event can cut off, and leaves numbers that JavaScript has exactly for 2^33 events of a thread.
+const maxEvents = 1 << 20
 
 // updates adds the update of a node. Its event has the name of the node beside the data.
 func (v *threadView) updates(e *runs.Event, add addEvent) error {
