@@ -18,7 +18,9 @@ Lists threads: of a database in the order of their ids, of a server the last cha
 threads one by one and prints them as it reads. With the one status paused or failed, a database is asked for
 these threads alone, and the list is in the order of nodes and ids.
 
-  STATUS  running (tasks are due), paused (a question is open), failed (a task has failed), done
+  STATUS  running (tasks are due), paused (a question is open, or a static pause holds the thread),
+          failed (a task has failed), done; with -server, running means that it has a run, and a thread whose run
+          was cancelled is paused
           unreadable (the data is damaged; such a thread is listed with any -status and -node, and the exit
           status is 1)
   NODES   the nodes whose tasks are due

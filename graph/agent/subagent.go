@@ -162,7 +162,7 @@ func (a *agent) answering(m member) graph.Middleware {
 			c := call.Get(s)
 			update, err := next(ctx, s)
 			if err != nil {
-				if graph.IsPause(err) || ctx.Err() != nil {
+				if graph.IsPause(err) || errors.Is(err, graph.ErrDrained) || ctx.Err() != nil {
 					return nil, err
 				}
 				text, err := policy(c, err)

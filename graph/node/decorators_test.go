@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -124,4 +125,53 @@ func pauseAndAnswer(t *testing.T, store checkpoint.Store, thread string, decorat
 	require.Empty(t, snap.Pauses)
 	require.Equal(t, []string{"n=ok"}, trail.Get(snap))
 	runs.want(t, "n", 2)
+}
+
+// TestADrainedSubgraphIsNoFailure proves that Retry does not repeat a subgraph that was drained, and that Recover does not
+// handle its end.
+func TestADrainedSubgraphIsNoFailure(t *testing.T) {
+	t.Parallel()
+	for name, middleware := range map[string]graph.Middleware{
+		"retry": func(next graph.NodeFunc) graph.NodeFunc { return node.Retry(node.RetryPolicy{}, next) },
+		"recover": func(next graph.NodeFunc) graph.NodeFunc {
+			return node.Recover(func(_ context.Context, _ state.View, err error) (state.Update, error) {
+				return state.Update{trail.Put("handled " + err.Error())}, nil
+			}, next)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, drain := context.WithCancelCause(t.Context())
+				inner := build(t, func(b *graph.Builder) {
+					b.Node("one", func(context.Context, state.View) (state.Update, error) {
+						drain(graph.ErrDrained)
+						return state.Update{trail.Put("one")}, nil
+					})
+					b.Node("two", mark("two"))
+					b.Edge(graph.Start, "one")
+					b.Edge("one", "two")
+				})
+				attempts := 0
+				counted := func(next graph.NodeFunc) graph.NodeFunc {
+					return func(ctx context.Context, s state.View) (state.Update, error) {
+						attempts++
+						return next(ctx, s)
+					}
+				}
+				th := build(t, func(b *graph.Builder) {
+					b.SubgraphWith("sub", inner, graph.SubgraphOptions{Middleware: []graph.Middleware{middleware, counted}})
+					b.Edge(graph.Start, "sub")
+				}).Thread("t")
+				begin := time.Now()
+				_, err := th.Invoke(ctx, note.Put("go"))
+				require.ErrorIs(t, err, graph.ErrDrained)
+				require.Equal(t, 1, attempts)
+				require.Equal(t, begin, time.Now(), "Retry waited")
+				snap, err := th.Invoke(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, []string{"one", "two"}, trail.Get(snap))
+			})
+		})
+	}
 }

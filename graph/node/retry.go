@@ -30,8 +30,8 @@ type RetryPolicy struct {
 	If func(error) bool
 }
 
-// Retry runs a node again when it fails, unless the run's context has ended. A pause is
-// not a failure. The updates of failed attempts are dropped, and results of graph.Once
+// Retry runs a node again when it fails, unless the run's context has ended. A pause and
+// [graph.ErrDrained], with which a subgraph ends, are not failures. The updates of failed attempts are dropped, and results of graph.Once
 // are kept.
 func Retry(p RetryPolicy, fn graph.NodeFunc) graph.NodeFunc {
 	if fn == nil {
@@ -42,7 +42,7 @@ func Retry(p RetryPolicy, fn graph.NodeFunc) graph.NodeFunc {
 		wait := min(p.Initial, p.Max)
 		for attempt := 1; ; attempt++ {
 			update, err := engine.Protect(engine.Func(fn))(engine.WithAttempt(ctx, attempt), s)
-			if err == nil || engine.AskedIn(ctx) || graph.IsPause(err) {
+			if err == nil || engine.AskedIn(ctx) || graph.IsPause(err) || errors.Is(err, graph.ErrDrained) {
 				return update, err
 			}
 			if attempt >= p.Attempts || ctx.Err() != nil || !p.If(err) {

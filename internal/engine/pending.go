@@ -12,11 +12,12 @@ import (
 // A later run needs them if this run cannot commit the superstep.
 // A failure is not stored if the end of the run may have caused it.
 func (r *run) storeResult(t *Task) error {
-	if r.log == nil || t.err != nil && r.ctx.cause() != nil {
+	drained := errors.Is(t.err, ErrDrained) && r.ctx.drained() // in a subgraph
+	if r.log == nil || t.err != nil && r.ctx.cause() != nil || drained && r.pack == nil {
 		return nil
 	}
-	if r.pack != nil && errors.Is(t.extrasOrNone().fault, checkpoint.ErrConflict) {
-		return t.err // another process runs the task too, and was faster in a subgraph
+	if r.pack != nil && (drained || errors.Is(t.extrasOrNone().fault, checkpoint.ErrConflict)) {
+		return t.err // the task is still due, or another process runs it too and was faster in a subgraph
 	}
 	writes, err := t.result()
 	if err != nil { // the result cannot be encoded, so the task fails

@@ -69,7 +69,7 @@ func (r *run) loop() error {
 		// Static pauses are checked first. After recordStop the next run does not pause at this
 		// checkpoint, so a pause that was not checked would be lost.
 		if r.ctx.drained() {
-			return errors.Join(fmt.Errorf("%w before %q", ErrDrained, r.front.dueNames()), r.recordStop())
+			return r.endDrained()
 		}
 		if err := r.superstep(); err != nil || r.pauses != nil {
 			return err
@@ -79,6 +79,13 @@ func (r *run) loop() error {
 		}
 	}
 	return nil
+}
+
+// endDrained stores that the run stopped because it was drained, and returns [ErrDrained].
+// In a subgraph, the tasks around it end too, even if their nodes handle the error.
+func (r *run) endDrained() error {
+	err := r.recordStop()
+	return errors.Join(r.failCallers(fmt.Errorf("%w before %q", ErrDrained, r.front.dueNames())), err)
 }
 
 // recordPausesAfter records a static pause for each node in PauseAfter of the superstep that the

@@ -16,8 +16,7 @@ type pending struct {
 	prompts map[string]json.RawMessage
 	asked   map[string]time.Time // zero for a question of an older version
 	failed  map[string]bool      // the unfinished tasks that have failed
-	stopped bool
-	pauses  bool // static pauses hold the thread
+	pauses  bool                 // static pauses hold the thread
 }
 
 func readPending(writes []checkpoint.Write) pending {
@@ -33,8 +32,7 @@ func readPending(writes []checkpoint.Write) pending {
 			p.ask(w.Task, w.Data)
 		case w.Channel == mark.Error && w.Kind != mark.AsksAgain && !p.done[w.Task]:
 			p.failed[w.Task] = true
-		case w.Channel == mark.Stop:
-			p.stopped = true
+		case w.Channel == mark.Stop: // the list is null if the run was drained or had too many supersteps
 			p.pauses = len(w.Data) > 0 && string(w.Data) != "null" && string(w.Data) != "[]"
 		}
 	}
@@ -144,7 +142,7 @@ func StatusOf(c *checkpoint.Checkpoint) string {
 		return Error
 	case len(ctl.Next)+len(ctl.Sends) == 0:
 		return Idle
-	case p.stopped:
+	case p.pauses:
 		return Interrupted
 	}
 	return Busy

@@ -32,7 +32,8 @@ func TestTheStatusOfAThreadIsReadFromItsNewestCheckpoint(t *testing.T) {
 		{"the task that asked has finished", `{"next":["a"]}`, []checkpoint.Write{ask, {Task: "a", Channel: "n", Kind: 0x87, Index: 1}}, "busy"},
 		{"a task has failed", `{"next":["a"]}`, []checkpoint.Write{failed}, "error"},
 		{"a failed task has finished", `{"next":["a"]}`, []checkpoint.Write{{Task: "a", Channel: "$error"}, {Task: "a", Channel: "$done"}}, "busy"},
-		{"a static pause", `{"next":["a"]}`, []checkpoint.Write{{Channel: "$stop"}}, "interrupted"},
+		{"a static pause", `{"next":["a"]}`, []checkpoint.Write{{Channel: "$stop", Data: []byte(`[{"kind":"before","node":"a"}]`)}}, "interrupted"},
+		{"a run that was drained", `{"next":["a"]}`, []checkpoint.Write{{Channel: "$stop", Data: []byte("null")}}, "busy"},
 		{"damaged", `{`, nil, "error"},
 	} {
 		assert.Equal(t, test.want, StatusOf(&checkpoint.Checkpoint{Control: []byte(test.control), Writes: test.writes}), test.name)
