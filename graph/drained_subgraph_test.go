@@ -45,6 +45,7 @@ func TestRunDrainedInsideSubgraphHasNoFailure(t *testing.T) {
 		here := compile(t, b, graph.Options{Checkpoints: s})
 		far := compile(t, b, graph.Options{Checkpoints: s, Executor: elsewhere(func(ctx context.Context, sets []graph.TaskSet) error {
 			ctx, drain := context.WithCancelCause(ctx) // the worker is drained, and not the run
+			defer drain(nil)
 			for _, set := range sets {
 				if err := here.RunTasks(context.WithValue(ctx, canceler{}, drain), set); err != nil {
 					return err

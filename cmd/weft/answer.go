@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/internal/stored"
 )
 
@@ -26,7 +27,8 @@ checked against it, and weft threads show prints an example. The answer to the a
 With -server, the server stores the answer and runs the thread on. This command waits up to ten seconds for
 the end of that run, and fails if the run does, as when the node cannot read the answer. With -db, the answer
 is stored only: this command does not have the nodes of the graph. The next run of the thread uses it, such
-as one of weft threads resume.
+as one of weft threads resume. Until then, another answer replaces it if the QUESTION is named; a process that
+has died may have used the first one.
 `
 
 func runAnswer(ctx context.Context, args []string, std *streams) (err error) {
@@ -52,6 +54,9 @@ func runAnswer(ctx context.Context, args []string, std *streams) (err error) {
 		return err
 	}
 	q, err := openQuestion(v, id)
+	if db, ok := t.(*storedThreads); ok && err != nil {
+		return c.replaceAnswer(ctx, db, thread, id, value, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -61,12 +66,49 @@ func runAnswer(ctx context.Context, args []string, std *streams) (err error) {
 	if served, ok := t.(*servedThreads); ok {
 		return c.followAnswer(ctx, served, thread)
 	}
-	if !stored.HasSchema(q.Prompt) {
+	c.answerStored(q.Prompt)
+	return nil
+}
+
+// answerStored says what follows from an answer in a database.
+func (c *call) answerStored(prompt json.RawMessage) {
+	if !stored.HasSchema(prompt) {
 		say(c.out, "The answer is stored unchecked, because the question has no schema. The next run of the thread uses it, and fails if the node cannot read it.")
-		return nil
+		return
 	}
 	say(c.out, "The answer is stored. The next run of the thread uses it.")
-	return nil
+}
+
+// replaceAnswer replaces an answer that no run has used. If the question is not named, or has no such answer, it returns
+// an error that begins with none and says which questions have one.
+func (c *call) replaceAnswer(ctx context.Context, t *storedThreads, thread, question string, value json.RawMessage, none error) error {
+	answered, err := t.answered(ctx, thread)
+	if err != nil {
+		return err
+	}
+	if prompt, ok := answered[question]; ok {
+		if err := stored.Replace(ctx, t.db.checkpoints, thread, question, value); err != nil {
+			return fmt.Errorf("answer thread %q: %w", thread, err)
+		}
+		say(c.out, "The answer replaces the earlier one, which no run has used.")
+		c.answerStored(prompt)
+		return nil
+	}
+	for _, id := range sortedKeys(answered) {
+		none = fmt.Errorf("%w; the question %s has an answer that no run has used; weft threads answer %s %s ANSWER replaces it", none, id, cell(thread), id)
+	}
+	return none
+}
+
+// answered returns the prompts of the questions whose answers no run has used.
+func (t *storedThreads) answered(ctx context.Context, thread string) (map[string]json.RawMessage, error) {
+	for c, err := range t.db.checkpoints.List(ctx, checkpoint.Query{Thread: thread, Limit: 1, Writes: true}) {
+		if err != nil {
+			return nil, fmt.Errorf("thread %q: %w", thread, err)
+		}
+		return stored.Answered(&c), nil
+	}
+	return nil, nil
 }
 
 // answerTime is how long the command waits for the end of the run that uses an answer.

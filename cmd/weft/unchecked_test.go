@@ -85,3 +85,40 @@ func TestTheCommandSaysThatAnAnswerIsUnchecked(t *testing.T) {
 		})
 	}
 }
+
+// An answer that no run has used can be replaced by the id of its question, so an operator need not run the thread with
+// a wrong one. An answer that a node has read cannot.
+func TestAStoredAnswerCanBeReplaced(t *testing.T) {
+	t.Parallel()
+	for name, p := range places(t) {
+		t.Run(name, func(t *testing.T) {
+			th := unchecked(t, p.store).Thread("t")
+			snap, err := th.Invoke(t.Context(), graph.Begin())
+			require.NoError(t, err)
+			question := snap.Pauses[0].ID
+			m := newTerminal(t, nil)
+			m.place = &p
+			answer := func(args ...string) (code int, text string) {
+				code, out, errs := m.call(append([]string{"threads", "answer", "t", "-db", "threads.db"}, args...)...)
+				return code, out + errs
+			}
+			code, text := answer("true")
+			require.Equal(t, exitDone, code, text)
+			for _, args := range [][]string{{`{"approved":true}`}, {question[:31] + "x", `{"approved":true}`}} {
+				code, text = answer(args...)
+				assert.Equal(t, exitFailed, code)
+				assert.Contains(t, text, `thread "t" has no open question`)
+				assert.Contains(t, text, "the question "+question+" has an answer that no run has used; weft threads answer t "+question+" ANSWER replaces it")
+			}
+			code, text = answer(question, `{"approved":true}`)
+			assert.Equal(t, exitDone, code, text)
+			assert.Contains(t, text, "The answer replaces the earlier one, which no run has used.\nThe answer is stored unchecked")
+			snap, err = th.Invoke(t.Context())
+			require.NoError(t, err)
+			assert.True(t, snap.Done())
+			code, text = answer(question, `{"approved":false}`)
+			assert.Equal(t, exitFailed, code)
+			assert.Equal(t, "weft threads answer: thread \"t\" has no open question\n", text)
+		})
+	}
+}

@@ -12,11 +12,10 @@ import (
 // A later run needs them if this run cannot commit the superstep.
 // A failure is not stored if the end of the run may have caused it.
 func (r *run) storeResult(t *Task) error {
-	drained := errors.Is(t.err, ErrDrained) && r.ctx.drained() // in a subgraph
-	if r.log == nil || t.err != nil && r.ctx.cause() != nil || drained && r.pack == nil {
+	if r.log == nil || t.err != nil && r.ctx.cause() != nil || t.drained() && r.pack == nil {
 		return nil
 	}
-	if r.pack != nil && (drained || errors.Is(t.extrasOrNone().fault, checkpoint.ErrConflict)) {
+	if r.pack != nil && (t.drained() || errors.Is(t.extrasOrNone().fault, checkpoint.ErrConflict)) {
 		return t.err // the task is still due, or another process runs it too and was faster in a subgraph
 	}
 	writes, err := t.result()
@@ -37,6 +36,9 @@ func (r *run) storeResult(t *Task) error {
 	}
 	return r.failCallers(err)
 }
+
+// drained reports whether the task ended because a subgraph in it was drained.
+func (t *Task) drained() bool { return errors.Is(t.err, ErrDrained) && t.scope.ctx.drained() }
 
 // result returns the pending writes that hold the outcome of the task.
 func (t *Task) result() ([]checkpoint.Write, error) {

@@ -11,8 +11,12 @@ import (
 	"github.com/weft-go/weft/internal/schema"
 )
 
-// ErrNoQuestion is returned by [Answer] if the thread has no open question with the id.
-var ErrNoQuestion = errors.New("the thread has no open question with this id")
+var (
+	// ErrNoQuestion is returned by [Answer] if the thread has no open question with the id.
+	ErrNoQuestion = errors.New("the thread has no open question with this id")
+	// ErrNoAnswer is returned by [Replace] if no answer to the question waits for a run.
+	ErrNoAnswer = errors.New("no answer to this question waits for a run of the thread")
+)
 
 // CheckAnswer returns an answer in the form that the node decodes. If the prompt of its question has the JSON
 // schema of the answers in the field "schema", CheckAnswer returns an error for an answer that does not fit the
@@ -58,7 +62,47 @@ func answerSchema(prompt json.RawMessage) *schema.Schema {
 // Answer stores the answer to an open question, unless [CheckAnswer] refuses it. The next run of the
 // thread uses it. If the store is a [checkpoint.Leaser], Answer leases the thread, and so it returns
 // [checkpoint.ErrConflict] while a run holds the thread.
-func Answer(ctx context.Context, store checkpoint.Store, thread, question string, value json.RawMessage) (err error) {
+func Answer(ctx context.Context, store checkpoint.Store, thread, question string, value json.RawMessage) error {
+	return storeAnswer(ctx, store, thread, question, value, func(p *pending) error {
+		if !p.open[question] {
+			return ErrNoQuestion
+		}
+		return nil
+	})
+}
+
+// Replace is like [Answer] for a question that [Answered] returns. The next run of the thread uses this answer in place of
+// the earlier one.
+func Replace(ctx context.Context, store checkpoint.Store, thread, question string, value json.RawMessage) error {
+	return storeAnswer(ctx, store, thread, question, value, func(p *pending) error {
+		if !p.answered(question) {
+			return ErrNoAnswer
+		}
+		return nil
+	})
+}
+
+// Answered returns the prompts of the questions whose answers no run has used, by the ids of the questions. The store tells
+// that a run has used an answer by the result or the failure of the task that asked. So a process that died
+// while the task ran may have used one of these answers.
+func Answered(c *checkpoint.Checkpoint) map[string]json.RawMessage {
+	p, found := readPending(c.Writes), map[string]json.RawMessage{}
+	for id, prompt := range p.prompts {
+		if p.answered(id) {
+			found[id] = prompt
+		}
+	}
+	return found
+}
+
+// answered reports whether a question has an answer that no run has used.
+func (p *pending) answered(question string) bool {
+	task, asked := p.tasks[question]
+	return asked && !p.open[question] && !p.failed[task]
+}
+
+// storeAnswer stores an answer unless check returns an error for the pending writes of the thread.
+func storeAnswer(ctx context.Context, store checkpoint.Store, thread, question string, value json.RawMessage, check func(*pending) error) (err error) {
 	if leaser, ok := store.(checkpoint.Leaser); ok {
 		lease, err2 := leaser.Lease(ctx, thread)
 		if err2 == nil {
@@ -73,8 +117,8 @@ func Answer(ctx context.Context, store checkpoint.Store, thread, question string
 		return err
 	}
 	p := readPending(head.Writes)
-	if !p.open[question] {
-		return fmt.Errorf("question %s: %w", question, ErrNoQuestion)
+	if err := check(&p); err != nil {
+		return fmt.Errorf("question %s: %w", question, err)
 	}
 	if value, err = CheckAnswer(p.prompts[question], value); err != nil {
 		return err

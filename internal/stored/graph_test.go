@@ -308,6 +308,51 @@ func TestTheNextRunUsesAStoredAnswer(t *testing.T) {
 	assert.Equal(t, "done", messages.Get(snap)[len(messages.Get(snap))-1].Text())
 }
 
+// An answer is replaced only while the task that asked has neither a result nor a failure.
+func TestAnAnswerThatANodeHasUsedIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	cups, store := state.Last[int]("cups"), memcheckpoint.New(memcheckpoint.Options{})
+	ask := graph.NewInterrupt[map[string]json.RawMessage, int]("cups")
+	fails := true
+	b := graph.New("counts", cups)
+	b.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
+		n, err := ask.Wait(ctx, map[string]json.RawMessage{"schema": json.RawMessage(`{"type":"integer"}`)})
+		if err == nil && fails {
+			err = errors.New("the kettle is empty")
+		}
+		return state.Update{cups.Put(n)}, err
+	})
+	b.Edge(graph.Start, "ask")
+	g, err := b.Compile(graph.Options{Checkpoints: store})
+	require.NoError(t, err)
+	th, ctx := g.Thread("t"), t.Context()
+	snap, err := th.Invoke(ctx, graph.Begin())
+	require.NoError(t, err)
+	question := snap.Pauses[0].ID
+	answered := func() (ids []string) {
+		c, err := store.Get(ctx, checkpoint.Key{Thread: "t"})
+		require.NoError(t, err)
+		for id := range stored.Answered(&c) {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	require.ErrorIs(t, stored.Replace(ctx, store, "t", question, json.RawMessage("1")), stored.ErrNoAnswer, "the question is open")
+	require.NoError(t, stored.Answer(ctx, store, "t", question, json.RawMessage("1")))
+	assert.Equal(t, []string{question}, answered())
+	require.ErrorContains(t, stored.Replace(ctx, store, "t", question, json.RawMessage("2.5")), "does not fit the question")
+	require.NoError(t, stored.Replace(ctx, store, "t", question, json.RawMessage("2")))
+	require.NoError(t, stored.Replace(ctx, store, "t", question, json.RawMessage("3")))
+	_, err = th.Invoke(ctx)
+	require.ErrorContains(t, err, "kettle")
+	assert.Empty(t, answered())
+	require.ErrorIs(t, stored.Replace(ctx, store, "t", question, json.RawMessage("4")), stored.ErrNoAnswer)
+	fails = false
+	snap, err = th.Invoke(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, 3, cups.Get(snap))
+}
+
 // JSON Schema takes 2.0 for an integer, and Go does not.
 func TestAStoredAnswerHasTheFormThatTheNodeDecodes(t *testing.T) {
 	t.Parallel()
