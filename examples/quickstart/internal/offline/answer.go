@@ -54,6 +54,21 @@ func whereAnswer(topic string, f foundLines) string {
 	return lead + ":\n" + quote(f.Lines)
 }
 
+// either lists words: "a", "b" or "c".
+func either(words []string) string {
+	var b strings.Builder
+	for i, w := range words {
+		switch {
+		case i > 0 && i == len(words)-1:
+			b.WriteString(" or ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(w))
+	}
+	return b.String()
+}
+
 func similar(words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -70,34 +85,51 @@ func defineAnswer(question, words string, f found) string {
 		is := func(w string) bool { return strings.EqualFold(w, m) }
 		rest, f.Missing = slices.DeleteFunc(rest, is), slices.DeleteFunc(f.Missing, is)
 	}
-	if len(f.Passages) == 0 || 2*len(f.Missing) > len(rest) {
-		return fmt.Sprintf("I found no passage about that: %s does not mention %q.", f.File, strings.Join(f.Missing, " ")) + similar(f.Similar)
+	none := fmt.Sprintf("I found no passage about that: %s does not mention %s.", f.File, either(f.Missing)) + similar(f.Similar)
+	if len(f.Passages) == 0 {
+		return none
 	}
 	best, lead := f.Passages[0], ""
 	switch {
+	case 2*len(f.Missing) > len(rest):
+		lead = none + " The closest ones:\n\n"
 	case len(f.Missing) > 0:
-		lead = fmt.Sprintf("The text does not mention %q.%s The closest passage:\n\n", strings.Join(f.Missing, " "), similar(f.Similar))
+		lead = fmt.Sprintf("The text does not mention %s.%s The closest passages:\n\n", either(f.Missing), similar(f.Similar))
 	case m != "":
 		best, lead = f.measured(rest, m)
 	case f.Total == 0:
-		lead = fmt.Sprintf("No passage has all of %q together. The closest one:\n\n", words)
+		lead = fmt.Sprintf("No passage has all of %q together. The closest ones:\n\n", words)
 	}
-	var b strings.Builder
-	b.WriteString(lead)
-	if best.Code {
-		best.Text = "    " + strings.ReplaceAll(best.Text, "\n", "\n    ")
+	if lead != "" { // the second may have the answer
+		return lead + quotes(f.File, best, f.Passages, 2)
 	}
-	fmt.Fprintf(&b, "%s\n\n  %s, %s", best.Text, f.File, best.where())
-	var also []string
-	seen := []string{best.Heading}
-	for _, p := range f.Passages[:min(len(f.Passages), f.Total)] {
-		if !slices.Contains(seen, p.Heading) && len(also) < 2 {
-			also = append(also, p.where())
-			seen = append(seen, p.Heading)
+	return quotes(f.File, best, f.Passages[:min(len(f.Passages), f.Total)], 1)
+}
+
+// quotes shows the best passage and others from under other headings, so many in all, and names two more.
+func quotes(file string, best place, others []place, n int) string {
+	list, seen := []place{best}, []string{best.Heading}
+	for _, p := range others {
+		if !slices.Contains(seen, p.Heading) && len(list) < n+2 {
+			list, seen = append(list, p), append(seen, p.Heading)
 		}
 	}
-	if len(also) > 0 {
-		fmt.Fprintf(&b, "\n  see also %s", strings.Join(also, "; "))
+	var b strings.Builder
+	for i, p := range list {
+		switch {
+		case i < n:
+			if i > 0 {
+				b.WriteString("\n\n")
+			}
+			if p.Code {
+				p.Text = "    " + strings.ReplaceAll(p.Text, "\n", "\n    ")
+			}
+			fmt.Fprintf(&b, "%s\n\n  %s, %s", p.Text, file, p.where())
+		case i == n:
+			fmt.Fprintf(&b, "\n  see also %s", p.where())
+		default:
+			fmt.Fprintf(&b, "; %s", p.where())
+		}
 	}
 	return b.String()
 }
@@ -137,7 +169,7 @@ func (f found) measured(words []string, measure string) (best place, lead string
 	if at := slices.IndexFunc(f.Passages, func(p place) bool { return p.has(p.Text, words) }); at >= 0 {
 		return f.Passages[at], caveat
 	}
-	return f.Passages[0], fmt.Sprintf("No passage has all of %q together. The closest one:\n\n", strings.Join(words, " "))
+	return f.Passages[0], fmt.Sprintf("No passage has all of %q together. The closest ones:\n\n", strings.Join(words, " "))
 }
 
 // says reports whether two sentences that follow each other have the words and match the form.

@@ -160,24 +160,28 @@ func TestAnswers(t *testing.T) {
 		return `{"file":"a.md","passages":[{"from":12,"to":13,"heading":"Looms","text":"A loom is\na frame."},` +
 			`{"from":9,"to":9,"heading":"Looms","text":"x"},{"from":3,"to":3,"heading":"Old","text":"y"},{"from":4,"to":5,"text":"z"}],` + rest + `}`
 	}
+	const (
+		also   = "\n  see also line 3 (Old); lines 4-5"
+		others = "\n\ny\n\n  a.md, line 3 (Old)\n  see also lines 4-5"
+	)
 	const quoted = "A loom is\na frame.\n\n  a.md, lines 12-13 (Looms)"
 	tests := []struct {
 		name, question string
 		lookups        [][]llm.Message
 		want           string
 	}{
-		{"quotes the best passage", "what is a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":4`))}, quoted + "\n  see also line 3 (Old); lines 4-5"},
-		{"names a missing word", "what is a red loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["red"]`))}, "The text does not mention \"red\". The closest passage:\n\n" + quoted},
-		{"no passage has all", "what is a loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0`))}, "No passage has all of \"loom frame\" together. The closest one:\n\n" + quoted},
+		{"quotes the best passage", "what is a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":4`))}, quoted + also},
+		{"names a missing word", "what is a red loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["red"]`))}, "The text does not mention \"red\". The closest passages:\n\n" + quoted + others},
+		{"no passage has all", "what is a loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0`))}, "No passage has all of \"loom frame\" together. The closest ones:\n\n" + quoted + others},
 		{"quotes code as code", "what is f?", [][]llm.Message{lookup("a", "search", `{"file":"a.go","total":1,"passages":[{"from":1,"to":2,"text":"f()\ng()","code":true}]}`)}, "    f()\n    g()\n\n  a.go, lines 1-2"},
 		{"finds nothing", "what is a lom?", [][]llm.Message{lookup("a", "search", `{"file":"a.md","total":0,"passages":[],"missing":["lom"],"similar":["loom"]}`)}, `I found no passage about that: a.md does not mention "lom". Similar words in the file: loom.`},
 		{"lists lines by number", "where is loom?", [][]llm.Message{lookup("a", "find_lines", lines)}, "\"loom\" is on 2 lines:\n     3 | looms\n    12 | A loom is"},
-		{"does not claim to know a measure", "how long is the frame of a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["long"]`))}, "I cannot tell whether this says how long. It has your other words:\n\n" + quoted},
-		{"does not claim words that the passage lacks", "how long does a loom last?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["long"]`))}, "No passage has all of \"loom last\" together. The closest one:\n\n" + quoted},
+		{"does not claim to know a measure", "how long is the frame of a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["long"]`))}, "I cannot tell whether this says how long. It has your other words:\n\n" + quoted + others},
+		{"does not claim words that the passage lacks", "how long does a loom last?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["long"]`))}, "No passage has all of \"loom last\" together. The closest ones:\n\n" + quoted + others},
 		{"quotes the passage with an amount", "how long is the frame of a loom?", [][]llm.Message{lookup("a", "search", `{"file":"a.md","total":0,"missing":["long"],"passages":[{"from":1,"to":1,"text":"A loom is a frame."},{"from":2,"to":2,"text":"The frame of a loom has two metres."}]}`)}, "The frame of a loom has two metres.\n\n  a.md, line 2"},
 		{"searches without a light word", "how do I bring a loom along?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["bring","along"]`))}, `search{"limit":8,"query":"loom"}`},
-		{"shows the closest of two words", "who pays the fee for a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["pays"]`))}, "The text does not mention \"pays\". The closest passage:\n\n" + quoted},
-		{"shows no passage that lacks most words", "who pays the fee for a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["pays","fee"]`))}, `I found no passage about that: a.md does not mention "pays fee".`},
+		{"shows the closest of two words", "who pays the fee for a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["pays"]`))}, "The text does not mention \"pays\". The closest passages:\n\n" + quoted + others},
+		{"claims no passage that lacks most words", "who pays the fee for a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["pays","fee"]`))}, `I found no passage about that: a.md does not mention "pays" or "fee". The closest ones:` + "\n\n" + quoted + others},
 		{"searches if no line has all words", "where is the wooden loom?", [][]llm.Message{lookup("a", "find_lines", `{"total":0,"partly":2,"lines":[]}`)}, `search{"limit":8,"query":"wooden loom"}`},
 		{"claims no phrase", "where is the wooden loom?", [][]llm.Message{lookup("a", "find_lines", lines)}, "All words of \"wooden loom\" are on 2 lines:\n     3 | looms\n    12 | A loom is"},
 		{"shows a whole line", "where is loom?", [][]llm.Message{lookup("a", "find_lines", `{"total":1,"lines":[{"line":3,"text":"`+strings.Repeat("long ", 30)+`loom"}]}`)}, "\"loom\" is on 1 line:\n    3 | " + strings.Repeat("long ", 30) + "loom"},

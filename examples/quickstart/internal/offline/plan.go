@@ -176,8 +176,8 @@ func query(topic string) string {
 
 // common are words of most sentences; a search ignores them.
 var common = strings.Fields(`a about after all also am an and any are as at be because been but by can
-	cannot could did do does each for from get gets give had happen happens has have he her here him his how i if in into is it
-	its let like make many may me mean means might more most much must my need needs no not of on one only
+	cannot could did do does each ever few for from get gets give had happen happens has have he her here him his how i if in into is it
+	its just let like make many may me mean means might more most much must my need needs no not of on one only
 	or our out say says she should so some such than that the their them then there these they this those
 	to too up us use used using want was we were what when where which who whom whose why will with
 	would you your`)

@@ -55,8 +55,8 @@ func TestQuestionsWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ file, question, want string }{
 		{"docs/execution.md", "what is a database?", `does not mention "database"`},
-		{"docs/execution.md", "why is the sky blue?", `does not mention "sky blue"`},
-		{"docs/storage.md", "what does a zebra eat?", `does not mention "zebra eat"`},
+		{"docs/execution.md", "why is the sky blue?", `does not mention "sky" or "blue"`},
+		{"docs/storage.md", "what does a zebra eat?", `does not mention "zebra" or "eat"`},
 		{"docs/storage.md", "what is a chekpoint?", `does not mention "chekpoint". Similar words in the file: checkpoint`},
 		{"LICENSE", "what is a superstep?", `does not mention "superstep"`},
 	} {

@@ -41,6 +41,9 @@ func fold(word string) string {
 	return word
 }
 
+// functional are words that another word becomes without its last e.
+var functional = []string{"not", "for", "her"}
+
 // stem returns the beginning of a folded word that its forms share: "resum" for
 // resume, resumed and resuming.
 func stem(word string) string {
@@ -48,6 +51,9 @@ func stem(word string) string {
 		root, ok := strings.CutSuffix(word, ending)
 		if !ok || utf8.RuneCountInString(root) < 3 || !strings.ContainsAny(root, "aeiouy") {
 			continue
+		}
+		if ending == "e" && slices.Contains(functional, root) {
+			continue // a note is not "not"
 		}
 		if n := len(root); ending != "e" && ending != "ure" && n > 3 && root[n-1] == root[n-2] && !strings.ContainsRune("lsz", rune(root[n-1])) {
 			root = root[:n-1] // running: run
