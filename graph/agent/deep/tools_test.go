@@ -204,7 +204,10 @@ func TestSkillsAreDescribed(t *testing.T) {
 		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
 	})
 	require.NoError(t, err)
+	guide, err := os.ReadFile("testdata/release-notes/SKILL.md") // docs/deep.md shows it
+	require.NoError(t, err)
 	input := []string{
+		"/skills/release-notes/SKILL.md", string(guide),
 		"/skills/good/SKILL.md", "---\r\nname: good\r\ndescription: >\r\n  Two\r\n  lines\u202e.\r\nlicense: MIT\r\n---\r\nDo it.",
 		"/skills/bad/SKILL.md", "no front matter",
 		"/skills/worse/SKILL.md", "---\nname: [\n---\n",
@@ -223,7 +226,8 @@ func TestSkillsAreDescribed(t *testing.T) {
 	require.NoError(t, err)
 	prompt := model.Requests()[0].Messages[0].Text()
 	lines := strings.Split(prompt, "\n")
-	require.Len(t, lines, 5, prompt)
+	require.Len(t, lines, 6, prompt)
+	assert.Contains(t, prompt, "\n- release-notes: How to write the release notes of this project. (/skills/release-notes/SKILL.md)\n")
 	assert.Contains(t, prompt, "\n- good: Two lines")
 	assert.NotContains(t, prompt, "\u202e")
 	assert.Contains(t, prompt, "- bad: This skill cannot be used: SKILL.md does not begin with front matter")
