@@ -185,7 +185,7 @@ func (a *activities) runTasks(ctx context.Context, in tasksInput) error {
 	ctx, stop := keepAlive(ctx, in.HeartbeatTimeout)
 	defer stop()
 	err := a.runSet(ctx, in.Set)
-	if _, node := errors.AsType[*graph.NodeError](err); node { // another delivery was faster in a subgraph of the task
+	if _, node := errors.AsType[*graph.NodeError](err); node { // the worker was drained, or another delivery was faster, in a subgraph of the task
 		return err
 	}
 	if errors.Is(err, checkpoint.ErrConflict) || errors.Is(err, checkpoint.ErrInvalid) {

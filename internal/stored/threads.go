@@ -26,6 +26,7 @@ type Threads struct {
 	mu     sync.Mutex
 	all    *memruns.Store
 	synced time.Time
+	took   time.Duration    // to read the list of threads the last time
 	known  map[string]known // by the id of the record
 	graphs *lru.Cache[string, cached]
 }
@@ -34,7 +35,8 @@ type Threads struct {
 type known struct {
 	name    string // the id in the checkpoint store, or "" if there are no checkpoints
 	updated time.Time
-	stored  int64 // the revision of the stored record, or 0 if there is none
+	status  string // that of the record, if no server has stored it
+	stored  int64  // the revision of the stored record, or 0 if there is none
 }
 
 type cached struct {
@@ -42,8 +44,11 @@ type cached struct {
 	graph *graph.Graph
 }
 
-// fresh is the time for which the list of threads is not read again.
-const fresh = time.Second
+// The list of threads is not read again for fresh, and for pause times as long as it took.
+const (
+	fresh = time.Second
+	pause = 5
+)
 
 // maxGraphs is the number of threads whose graphs are kept.
 const maxGraphs = 64
@@ -172,19 +177,20 @@ func (t *Threads) stale() {
 	t.synced = time.Time{}
 }
 
-// sync reads which threads there are, and the newest checkpoint of each thread that has changed.
+// sync reads which threads there are, and the newest checkpoint of each thread that may have changed.
 func (t *Threads) sync(ctx context.Context) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if time.Since(t.synced) < fresh {
+	if time.Since(t.synced) < max(fresh, pause*t.took) {
 		return nil
 	}
+	begin := time.Now()
 	now, err := t.readStored(ctx)
 	if err != nil {
 		return err
 	}
 	for info, err := range t.lister.ListThreads(ctx, "") {
-		if err != nil && (info.ID == "" || !unreadable(err)) { // else addThread finds the fault
+		if err != nil && (info.ID == "" || !unreadable(err)) { // else readThread finds the fault
 			return err
 		}
 		id := t.id(info.ID)
@@ -192,10 +198,8 @@ func (t *Threads) sync(ctx context.Context) error {
 		k.name = info.ID
 		if k.stored == 0 {
 			k.updated = info.Updated
-			if old, ok := t.known[id]; !ok || !old.updated.Equal(info.Updated) {
-				if err := t.addThread(ctx, id, info); err != nil {
-					return err
-				}
+			if k.status, err = t.readThread(ctx, id, info); err != nil {
+				return err
 			}
 		}
 		now[id] = k
@@ -207,7 +211,7 @@ func (t *Threads) sync(ctx context.Context) error {
 			}
 		}
 	}
-	t.known, t.synced = now, time.Now()
+	t.known, t.synced, t.took = now, time.Now(), time.Since(begin)
 	return nil
 }
 
@@ -241,27 +245,38 @@ func (t *Threads) put(ctx context.Context, r runs.Record) error {
 	return err
 }
 
-// addThread adds the record of a thread that no server has stored. The status of a thread that cannot be
-// read is an error.
-func (t *Threads) addThread(ctx context.Context, id string, info checkpoint.ThreadInfo) error {
-	status := "idle"
-	for c, err := range t.store.List(ctx, checkpoint.Query{Thread: info.ID, Limit: 1, Writes: true}) {
-		if unreadable(err) {
-			status = "error"
-			break
-		}
-		if err != nil {
-			return err
-		}
-		status = StatusOf(&c)
+// readThread adds the record of a thread that no server has stored, or replaces it if the thread has changed. It returns
+// the status of the thread. A pending write, such as a question, changes the status and not the time of a thread, so
+// readThread reads each thread that is not idle.
+func (t *Threads) readThread(ctx context.Context, id string, info checkpoint.ThreadInfo) (status string, err error) {
+	old, same := t.known[id]
+	if same = same && old.stored == 0 && old.updated.Equal(info.Updated); same && old.status == Idle {
+		return Idle, nil
+	}
+	if status, err = t.statusOf(ctx, info.ID); err != nil || same && status == old.status {
+		return status, err
 	}
 	meta, err := json.Marshal(map[string]any{"title": info.ID, "checkpoints": info.Checkpoints})
 	if err != nil {
-		return err
+		return "", err
 	}
-	return t.put(ctx, runs.Record{
+	return status, t.put(ctx, runs.Record{
 		Kind: runs.Thread, ID: id, Status: status, Created: info.Created.UTC(), Updated: info.Updated.UTC(), Metadata: meta, Data: json.RawMessage("{}"),
 	})
+}
+
+// statusOf returns the status of a thread. The status of a thread that cannot be read is an error.
+func (t *Threads) statusOf(ctx context.Context, thread string) (string, error) {
+	for c, err := range t.store.List(ctx, checkpoint.Query{Thread: thread, Limit: 1, Writes: true}) {
+		if unreadable(err) {
+			return Error, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		return StatusOf(&c), nil
+	}
+	return Idle, nil
 }
 
 // unreadable reports whether an error is about the stored values of one thread.

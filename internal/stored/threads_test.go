@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,6 +16,7 @@ import (
 	"github.com/weft-go/weft/internal/stored"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
+	"github.com/weft-go/weft/state"
 )
 
 // A damagedStore cannot read the thread b. Its list says so, if listed is set.
@@ -65,4 +68,45 @@ func TestADamagedThreadDoesNotHideTheOthers(t *testing.T) {
 		}
 		assert.Equal(t, map[string]string{"a": "interrupted", "b": "error", "c": "interrupted"}, status)
 	}
+}
+
+// The status of a thread that no server has stored follows each pending write, also one that adds no checkpoint: a run that
+// was drained leaves the thread busy, and the question of the next run makes it wait.
+func TestTheStatusOfAThreadFollowsItsPendingWrites(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memcheckpoint.New(memcheckpoint.Options{})
+		ask := graph.NewInterrupt[string, string]("ask")
+		ctx, drain := context.WithCancelCause(t.Context())
+		b := graph.New("g", state.Last[string]("note"))
+		b.Node("first", func(context.Context, state.View) (state.Update, error) {
+			drain(graph.ErrDrained)
+			return nil, nil
+		})
+		b.Node("second", func(ctx context.Context, _ state.View) (state.Update, error) {
+			_, err := ask.Wait(ctx, "why?")
+			return nil, err
+		})
+		b.Edge(graph.Start, "first")
+		b.Edge("first", "second")
+		g, err := b.Compile(graph.Options{Checkpoints: store})
+		require.NoError(t, err)
+		threads, err := stored.NewThreads(memruns.New(), store, func(thread string) string { return thread })
+		require.NoError(t, err)
+		status := func() string {
+			time.Sleep(time.Minute)
+			r, err := threads.Get(t.Context(), runs.Thread, "t")
+			require.NoError(t, err)
+			return r.Status
+		}
+		_, err = g.Thread("t").Invoke(ctx, graph.Begin())
+		require.ErrorIs(t, err, graph.ErrDrained)
+		assert.Equal(t, stored.Busy, status())
+		snap, err := g.Thread("t").Invoke(t.Context())
+		require.NoError(t, err)
+		require.Len(t, snap.Pauses, 1)
+		assert.Equal(t, stored.Interrupted, status())
+		require.NoError(t, stored.Answer(t.Context(), store, "t", snap.Pauses[0].ID, []byte(`"so"`)))
+		assert.Equal(t, stored.Busy, status())
+	})
 }
