@@ -100,6 +100,52 @@ func TestCalledGraphsResumeWhereTheyAsked(t *testing.T) {
 	})
 }
 
+// A flow whose called graph is drained has not failed, even if its function handles the error: the next run continues in
+// the called graph.
+func TestADrainedCallContinues(t *testing.T) {
+	t.Parallel()
+	overStores(t, func(t *testing.T, store checkpoint.Store) {
+		for _, mode := range modes {
+			ctx, drain := context.WithCancelCause(t.Context())
+			firsts := 0
+			b := graph.New("steps", number)
+			b.Node("first", func(context.Context, state.View) (state.Update, error) {
+				firsts++
+				drain(graph.ErrDrained)
+				return state.Update{number.Put(1)}, nil
+			})
+			b.Node("second", func(_ context.Context, s state.View) (state.Update, error) {
+				return state.Update{number.Put(number.Get(s) + 1)}, nil
+			})
+			b.Edge(graph.Start, "first")
+			b.Edge("first", "second")
+			g, err := b.Compile(graph.Options{})
+			require.NoError(t, err)
+			f, err := flow.New("job", func(ctx context.Context, _ int) (int, error) {
+				n, err := flow.Do(ctx, "outer", func(ctx context.Context) (int, error) {
+					return flow.Call(ctx, "graph", g, number.Get, number.Put(0))
+				})
+				if err != nil {
+					return -1, nil //nolint:nilerr // the flow handles it
+				}
+				return n, nil
+			}, graph.Options{Checkpoints: store, Durability: mode})
+			require.NoError(t, err)
+			th := f.Thread(mode.String())
+			_, err = th.Invoke(ctx, f.Input(0))
+			require.ErrorIs(t, err, graph.ErrDrained, mode)
+			snap, err := th.Snapshot(t.Context())
+			require.NoError(t, err)
+			require.Len(t, snap.Tasks, 1)
+			assert.Empty(t, snap.Tasks[0].Err, mode)
+			snap, err = th.Invoke(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, 2, f.Output(snap), mode)
+			assert.Equal(t, 1, firsts, mode)
+		}
+	})
+}
+
 // A flow calls itself, and the calls do not share their channels.
 func TestFlowCallsItself(t *testing.T) {
 	t.Parallel()
