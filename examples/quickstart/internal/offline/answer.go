@@ -85,14 +85,11 @@ func defineAnswer(question, words string, f found) string {
 		is := func(w string) bool { return strings.EqualFold(w, m) }
 		rest, f.Missing = slices.DeleteFunc(rest, is), slices.DeleteFunc(f.Missing, is)
 	}
-	none := fmt.Sprintf("I found no passage about that: %s does not mention %s.", f.File, either(f.Missing)) + similar(f.Similar)
 	if len(f.Passages) == 0 {
-		return none
+		return fmt.Sprintf("I found no passage about that: %s does not mention %s.", f.File, either(f.Missing)) + similar(f.Similar)
 	}
 	best, lead := f.Passages[0], ""
 	switch {
-	case 2*len(f.Missing) > len(rest):
-		lead = none + " The closest ones:\n\n"
 	case len(f.Missing) > 0:
 		lead = fmt.Sprintf("The text does not mention %s.%s The closest passages:\n\n", either(f.Missing), similar(f.Similar))
 	case m != "":
