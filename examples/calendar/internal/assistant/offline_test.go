@@ -85,6 +85,9 @@ Thursday 3 December:
 > when is the dentist?
 I found:
   - Wednesday at 10:00 AM: Dentist
+> when does my stand-up start on Monday?
+I found:
+  - Monday at 9:15 AM: Stand-up
 > when am I free on Tuesday?
 You are free:
   - Tuesday at 8:00 AM to 2:00 PM
@@ -186,6 +189,10 @@ This will send a mail to ann@example.com: 'Re: Lunch?', which says: I will come.
 I've sent your mail to ann@example.com.
 > answer the second mail with: the slides are ready, and I bring them
 This will send a mail to john@example.com: 'Re: Slides for our meeting', which says: the slides are ready, and I bring them. Confirm? (yes/no)
+> no
+Cancelled: I have not done it.
+> answer the first one: thank you
+This will send a mail to ann@example.com: 'Re: Lunch?', which says: thank you. Confirm? (yes/no)
 > no
 Cancelled: I have not done it.
 > reply to the third one saying hi

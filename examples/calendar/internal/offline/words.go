@@ -66,7 +66,7 @@ var shapes = func() []rule {
 
 		{sendMail, `^(?:send|write)` + the + `(?: ` + mails + `)?(?: to)? (?P<who>\S+@\S+?|\w+)(?: a(?:n)? ` + mails + `)?(?:,? about (?P<subject>.+?))?(?:,? ?(?:saying|that says|:) ?(?P<body>.+))?$`},
 		{replyMail, `^(?:reply|respond|answer)(?: to)?(?: (?:the|that|this|my))?(?: (?P<place>it|` + places + `))?(?: (?:one|` + mails + `))?(?:,? (?:(?:from|of|by) )?(?P<who>\w+))??` +
-			`(?:,? (?:with|and say|saying|that|:)[ :]+(?P<body>.+))?$`},
+			`(?:(?:,? (?:with|and say|saying|that)[ :]|,? ?:) *(?P<body>.+))?$`},
 		{readMail, `^(?:read|open|show)` + the + ` ` + mails + ` ?(?:from|by|about) (?P<topic>.+)$`},
 		{listMail, `^(?:what|which|show|list|check|any|do i have|is there|my)\b.*\b(?:` + mails + `|inbox)\b`},
 		{unknown, `\b(?:` + mails + `|` + todos + `)\b`},
@@ -156,7 +156,7 @@ var noise = strings.Fields(`a an and the my this that with about from of for to 
 
 // filler are words of a question about the calendar that name nothing in it.
 var filler = strings.Fields(`what whats what's is are do i have got there tell show list me anything something planned happening happens going up scheduled
-	it's its of like look looks does which how my mine day week be will then else to time please any upcoming coming agenda calendar calender schedule s see call calls entries`)
+	it's its of like look looks does which how my mine day week be will then else to time please any upcoming coming agenda calendar calender start starts begin begins end ends finish schedule s see call calls entries`)
 
 // telling returns the words of a text without those that tell nothing.
 func telling(text string, nothing ...string) (words []string) {

@@ -46,8 +46,8 @@ func (t talk) recalled() []fact {
 		return nil
 	}
 	list := facts(answers[0])
-	if !ofAll.MatchString(t.message) && (!ofUser.MatchString(t.message) || howTo.MatchString(t.message)) {
-		list = about(slices.Collect(maps.Keys(wordsOf(t.message))), list)
+	if !ofAll.MatchString(t.message) && !isOfUser(t.message) {
+		list = about(keywords(t.message), list)
 	}
 	if len(answers) > 1 {
 		newest := facts(answers[1])
@@ -62,9 +62,39 @@ func (t talk) recalled() []fact {
 	return list
 }
 
+// isOfUser reports whether a question is about the user, and not how to do something.
+func isOfUser(message string) bool { return ofUser.MatchString(message) && !howTo.MatchString(message) }
+
+// keywords are the words of a question that tell what it is about.
+func keywords(message string) []string {
+	return slices.DeleteFunc(slices.Collect(maps.Keys(wordsOf(message))), func(word string) bool { return amounts[word] })
+}
+
+// told says what was recalled, and whether no fact has all words of the question.
+func (t talk) told(list []fact) string {
+	text := "You told me:\n- " + toYou(list[0].Content)
+	if len(list) > 1 {
+		text = "You told me, the newest first:" + dated(list)
+	}
+	if words := keywords(t.message); len(words) > 0 && len(about(words, list)) == 0 && !ofAll.MatchString(t.message) {
+		return "I remember nothing with all of your words. " + text
+	}
+	return text
+}
+
 // unordered reports whether several facts were found and nothing tells yet which is newer.
 func (t talk) unordered() bool {
 	return len(t.recalls()) == 1 && len(t.recalled()) > 1 && !ofAll.MatchString(t.message) && !t.last
+}
+
+// root cuts the ending of a verb off a word.
+func root(word string) string {
+	for _, end := range []string{"ing", "ed", "e"} {
+		if less := strings.TrimSuffix(word, end); len(less) > 2 {
+			word = less
+		}
+	}
+	return word
 }
 
 // dated writes facts as a list, as they are said to the user.
@@ -94,11 +124,12 @@ func found(word string, others []string) bool {
 	return slices.ContainsFunc(others, func(other string) bool { return akin(word, other) })
 }
 
-// akin reports whether two words are the same, or begin with the same five letters or more, but for the last two.
+// akin reports whether two words are the same but for the ending of a verb, or begin with the same five letters or more,
+// but for the last two.
 func akin(a, b string) bool {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
 	}
-	return a == b || n >= 5 && n+2 >= min(len(a), len(b))
+	return root(a) == root(b) || n >= 5 && n+2 >= min(len(a), len(b))
 }

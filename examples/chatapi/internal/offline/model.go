@@ -213,10 +213,8 @@ func (t talk) answer(s step) string {
 		switch list := t.recalled(); {
 		case t.unordered():
 			return ""
-		case len(list) == 1:
-			return "You told me:\n- " + toYou(list[0].Content)
-		case len(list) > 1:
-			return "You told me, the newest first:" + dated(list)
+		case len(list) > 0:
+			return t.told(list)
 		case t.has(agentmemory.SearchTool) && !ofAll.MatchString(t.message):
 			return ""
 		}

@@ -129,6 +129,15 @@ The notice period is three months. It ends with a quarter.
 </passage>
 </passages>`
 
+const boiler = `<passages>
+<passage number="1" source="c.md" section="Boiler &gt; What is not covered">
+Rust is a fault of use.
+</passage>
+<passage number="2" source="c.md" section="Boiler &gt; Moving">
+It is valid in Sweden and in Norway.
+</passage>
+</passages>`
+
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ message, tool, answer, want string }{
@@ -151,6 +160,7 @@ func TestAnswers(t *testing.T) {
 		{"What is the price of the night train to Oslo?", "search_knowledge_base", found, "| night train to Oslo | 90 | (a & b.md, A > Trains)"},
 		{"How long is the notice period?", "search_knowledge_base", found, "The notice period is three months. It ends with a quarter. (b.md)"},
 		{"Who won the match in Bern?", "search_knowledge_base", found, offline.NoPassage},
+		{"Is the boiler covered in Norway?", "search_knowledge_base", boiler, "I found nothing with all of your words. The closest lacks \"covered\":\n\nIt is valid in Sweden and in Norway. (c.md, Boiler > Moving)"},
 		{"Who?", "search_knowledge_base", "The documents say nothing about this.", offline.NoPassage},
 		{"What is it?", "another_tool", "42", "42"},
 	} {

@@ -2,7 +2,6 @@ package offline
 
 import (
 	"encoding/csv"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -128,104 +127,6 @@ func topic(message string) (words []string, all, ok bool) {
 // amounts are words of a request to forget that are in no fact.
 var amounts = wordSet("all any anything every everything know remember")
 
-// NoPassage is the answer if no passage of the documents fits.
-const NoPassage = "I found no passage about this."
-
-// maxQuote is how long a quotation may be.
-const maxQuote = 500
-
-// quote answers with the sentence of the passages that has the most words of the question,
-// and says where it stands and which words it lacks. Words of its heading count, but a sentence that has all words
-// itself wins. A long one has to have more, and a passage that was found before another wins if both have as many.
-func quote(question, passages string) string {
-	var best struct {
-		text, where string
-		score       float64
-		lacks       []string
-	}
-	asked := concepts(question)
-	least := min(2, len(asked)) // of several words one alone is chance
-	for _, p := range reference.FindAllStringSubmatch(passages, -1) {
-		list := sentences(p[3])
-		if strings.HasSuffix(strings.ToLower(p[1]), ".csv") {
-			list = records(p[3])
-		}
-		for _, sentence := range list {
-			heading := p[2]
-			if strings.HasPrefix(sentence, "|") { // the first row of a table names the columns
-				heading += " " + list[slices.IndexFunc(list, func(s string) bool { return strings.HasPrefix(s, "|") })]
-			}
-			lacks := lacking(asked, sentence+" "+heading)
-			n := len(asked) - len(lacks)
-			score := float64(n) / (1 + float64(len(sentence))/maxQuote)
-			if len(lacks) == 0 {
-				score += float64(len(asked))
-			}
-			if len(lacking(asked, sentence)) == 0 {
-				score += float64(len(asked))
-			}
-			if n >= least && score > best.score {
-				best.text, best.where, best.score, best.lacks = sentence, p[1], score, lacks
-				if p[2] != "" {
-					best.where += ", " + p[2]
-				}
-			}
-		}
-	}
-	if best.text == "" {
-		return NoPassage
-	}
-	if runes := []rune(best.text); len(runes) > maxQuote {
-		best.text = string(runes[:maxQuote]) + "…"
-	}
-	text := best.text + " (" + entities.Replace(best.where) + ")"
-	if len(best.lacks) > 0 {
-		text = fmt.Sprintf("I found nothing with all of your words. The closest lacks %s:\n\n%s", strings.Join(best.lacks, ", "), text)
-	}
-	return text
-}
-
-// A concept is what a question asks for. One of its words is enough.
-type concept struct {
-	name  string
-	words []string
-}
-
-// measures are what "how much" and "how long" ask for, as wordSet writes it.
-var measures = []struct {
-	form *regexp.Regexp
-	concept
-}{
-	{regexp.MustCompile(`(?i)\bhow much\b|\bwhat does .* cost\b`), concept{"an amount of money", []string{"price", "cost", "fee", "eur", "euro", "usd"}}},
-	{regexp.MustCompile(`(?i)\bhow long\b`), concept{"a length of time", []string{"day", "hour", "minute", "week", "month", "year"}}},
-}
-
-// concepts are what a question is about: its words, and what it measures.
-func concepts(question string) (list []concept) {
-	for _, m := range measures {
-		if m.form.MatchString(question) {
-			list = append(list, m.concept)
-		}
-	}
-	for _, word := range slices.Sorted(maps.Keys(wordsOf(question))) {
-		if word != "cost" {
-			list = append(list, concept{fmt.Sprintf("%q", word), []string{word}})
-		}
-	}
-	return list
-}
-
-// lacking returns the names of the concepts that a text has no word of.
-func lacking(asked []concept, text string) (names []string) {
-	has := slices.Collect(maps.Keys(wordSet(text)))
-	for _, c := range asked {
-		if !slices.ContainsFunc(c.words, func(word string) bool { return found(word, has) }) {
-			names = append(names, c.name)
-		}
-	}
-	return names
-}
-
 // records are the rows of a CSV file with the names of the columns. The first row has the names, unless it has a digit:
 // then the passage is from the middle of the file, and the rows have no names.
 func records(text string) (list []string) {
@@ -289,7 +190,7 @@ func sentences(text string) (out []string) {
 }
 
 // common are words that say little about what is asked.
-var common = wordSet("a an and are at be by can did do does for from has have how i in is it its me my of on or that the this to was what when where which who why will with you your please tell find search documents about say there much many long take s he she her him his they them their we us our am had been")
+var common = wordSet("a an and are at be by can did do does for from has have how i in is it its me my of on or that the this to was what when where which who why will with you your please tell find search documents about say there much many long take s he she her him his they them their we us our am had been must should would shall happen")
 
 func wordSet(text string) map[string]bool {
 	set := map[string]bool{}

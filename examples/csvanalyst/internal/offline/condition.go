@@ -36,6 +36,9 @@ func (q *question) readCondition(i int) int {
 	case c == nil:
 		return 0
 	case c.Type == "boolean":
+		if set("on for")[q.at(begin).before] { // "spent on catering"
+			q.doubt(fmt.Sprintf("I do not know whether rows where %s is yes are meant. Say: with %s.", plain(c.Name), plain(c.Name)))
+		}
 		q.add(csvdb.Condition{Column: c.Name, Op: "eq", Value: map[bool]string{true: "no", false: "yes"}[absent]})
 	case absent && limits[q.at(after).kind]: // "no score over 20"
 		return 0

@@ -9,13 +9,13 @@ import (
 
 var (
 	// another begins the next product of a request: "and 2 of the J39".
-	another = regexp.MustCompile(`(?i)(?:,|&|\band|\bplus)\s+((?:[0-9]+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\s+\S)`)
+	another = regexp.MustCompile(`(?i)(?:,|&|\band|\bplus)\s+((?:[0-9]+|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\s+\S)`)
 	// units stand behind a number that counts no products.
 	units = regexp.MustCompile(`(?i)^\S+\s+(?:cm|mm|m|met(?:re|er)s?|€|eur|euros?)\b`)
 )
 
-// several reads a request to quote, to order or to price several products, each with a number. For any other request the
-// wish has no parts.
+// several reads a request for several products, of which the first has a number. For any other request the wish has no
+// parts.
 func (d *dialogue) several(said string) (w wish) {
 	var texts []string
 	begin := 0
@@ -29,7 +29,7 @@ func (d *dialogue) several(said string) (w wish) {
 		return wish{}
 	}
 	w = d.understandOne(texts[0])
-	if w.quantity == 0 || !w.quote && !w.order && !w.price || between.MatchString(strings.ToLower(said)) {
+	if w.quantity == 0 || between.MatchString(strings.ToLower(said)) {
 		return wish{}
 	}
 	w = wish{said: said, quote: w.quote, order: w.order, price: w.price, acts: w.acts, parts: []wish{w}}
@@ -38,11 +38,16 @@ func (d *dialogue) several(said string) (w wish) {
 		p.quantity, p.acts = max(p.quantity, 1), w.acts
 		w.parts = append(w.parts, p)
 	}
-	if slices.ContainsFunc(w.parts, func(p wish) bool { return p.scene || p.again || p.recalls || p.quoteID != "" }) {
+	if slices.ContainsFunc(w.parts, func(p wish) bool {
+		return p.scene || p.again || p.recalls || p.quoteID != "" || w.lists() && len(p.filters.values["category"]) == 0
+	}) {
 		return wish{}
 	}
 	return w
 }
+
+// lists reports whether a request for several products wants to see them only.
+func (w wish) lists() bool { return !w.quote && !w.order && !w.price }
 
 // part returns what the steps of this turn tell of a part of the request, and the step that it needs next.
 func (d *dialogue) part(w wish) (p *dialogue, next step, ok bool) {
@@ -65,7 +70,7 @@ func (d *dialogue) part(w wish) (p *dialogue, next step, ok bool) {
 // findParts looks for the products of the parts, one after the other.
 func (d *dialogue) findParts() (step, bool) {
 	for _, w := range d.wanted.parts {
-		if _, next, ok := d.part(w); ok {
+		if _, next, ok := d.part(w); ok && !d.wanted.lists() {
 			return next, true
 		}
 	}
@@ -99,6 +104,9 @@ func (d *dialogue) items() (list []item) {
 
 // answerParts says what came of a request for several products.
 func (d *dialogue) answerParts() string {
+	if d.wanted.lists() {
+		return "Ask for one kind of product at a time, such as: find oak chairs under 700."
+	}
 	var out []string
 	for _, s := range d.steps {
 		out = append(out, s.outcome()...)
