@@ -115,35 +115,45 @@ func (d *dialogue) answerParts() string {
 		return paragraphs(out)
 	}
 	out = d.lacking()
-	unclear := map[bool]string{true: "Nothing was quoted or ordered", false: "There is no sum"}[d.wanted.acts] + ", because it is not clear which products are meant."
 	for _, w := range d.wanted.parts {
-		p, _, _ := d.part(w)
-		out = append(append(out, w.notes...), p.misunderstood()...)
-		if len(p.strangers()) > 0 && w.acts {
-			unclear = "" // this is said
-		}
-		if len(p.items()) > 0 {
-			continue
-		}
-		if len(p.steps) > 0 && w.search {
-			out = append(out, p.found()...)
-		}
-		if _, problem := p.chosen(); problem != "" && (p.all > 0 || !w.search) {
-			out = append(out, problem)
-		}
+		out = append(out, d.aboutPart(w)...)
 	}
 	items := d.items()
 	switch {
-	case len(items) == 0:
-		return paragraphs(append(out, unclear))
-	case !d.wanted.price:
-		return paragraphs(out)
+	case len(items) > 0 && d.wanted.price:
+		out = append(out, sum(items)...)
+	case len(items) > 0:
+	case d.wanted.acts:
+		out = append(out, "Nothing was quoted or ordered, because it is not clear which products are meant.")
+	default:
+		out = append(out, "There is no sum, because it is not clear which products are meant.")
 	}
+	return paragraphs(out)
+}
+
+// aboutPart says what was not understood of a part, and why it is not clear which product it means.
+func (d *dialogue) aboutPart(w wish) []string {
+	p, _, _ := d.part(w)
+	out := append(slices.Clone(w.notes), p.misunderstood()...)
+	if len(p.items()) > 0 {
+		return out
+	}
+	if len(p.steps) > 0 && w.search {
+		out = append(out, p.found()...)
+	}
+	if _, problem := p.chosen(); problem != "" && (p.all > 0 || !w.search) {
+		out = append(out, problem)
+	}
+	return out
+}
+
+// sum tells the prices of products, and what they cost together.
+func sum(items []item) (lines []string) {
 	total := 0.0
 	for _, i := range items {
 		of := i.Price * float64(i.quantity)
 		total += of
-		out = append(out, fmt.Sprintf("- %d × %s %s at %s € = %s €", i.quantity, i.ID, i.Name, amountOf(i.Price), amountOf(of)))
+		lines = append(lines, fmt.Sprintf("- %d × %s %s at %s € = %s €", i.quantity, i.ID, i.Name, amountOf(i.Price), amountOf(of)))
 	}
-	return paragraphs(append(out, fmt.Sprintf("Together: %s €.", amountOf(total))))
+	return append(lines, fmt.Sprintf("Together: %s €.", amountOf(total)))
 }
