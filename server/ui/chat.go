@@ -61,7 +61,8 @@ type Chat struct {
 	Memory string
 	// Theme has values for variables of the page's style, such as "accent": "#7c3aed". A value may
 	// be light-dark(#7c3aed, #c4b5fd). The variables are accent, on-accent, bg, surface, raised,
-	// sunk, line, text, muted, danger, warn, ok, info and radius.
+	// sunk, line, text, muted, danger, warn, ok, info and radius. With bg and without surface, raised, sunk or
+	// line, these are shades of it.
 	Theme map[string]string
 	// Script is the address of a module of JavaScript on the server's own origin, such as
 	// "/app.js". The module can add cards for types of results, and set the headers of
@@ -70,7 +71,8 @@ type Chat struct {
 	//	weft.card("invoice", (element, value) => { element.textContent = value.total })
 	//	weft.headers(async ({ refused }) => ({ Authorization: "Bearer " + await token({ fresh: refused }) }))
 	//
-	// refused is true if the server has answered 401 to the last headers.
+	// refused is true if the server has answered 401 to the last headers. The page sends no request before the
+	// module has set the headers, has run or has failed.
 	Script string
 	// Login is the address at which a person signs in. The page goes there if the server answers
 	// 401, with its own address in the parameter "return". If Login is empty and Script sets headers, the page
@@ -103,9 +105,9 @@ func (c Chat) Handler() (http.Handler, error) {
 	}
 	set := settings{
 		Assistant: c.Assistant, Messages: c.Messages, Title: title, Language: c.Language, Texts: c.Texts, Greeting: c.Greeting, Suggestions: c.Suggestions, Placeholder: c.Placeholder,
-		Login: c.Login, SignIn: c.SignIn, Attach: c.Attach, Upload: c.Upload, Accept: c.Accept, Memory: c.Memory, Tools: infos,
+		Script: c.Script, Login: c.Login, SignIn: c.SignIn, Attach: c.Attach, Upload: c.Upload, Accept: c.Accept, Memory: c.Memory, Tools: infos,
 	}
-	p, err := newPage("chat.html", set, chatShell(&set), c.Script, c.Theme)
+	p, err := newPage("chat.html", set, chatShell(&set), c.Theme)
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ type settings struct {
 	Greeting    string              `json:"greeting,omitempty"`
 	Suggestions []string            `json:"suggestions,omitempty"`
 	Placeholder string              `json:"placeholder,omitempty"`
+	Script      string              `json:"script,omitempty"`
 	Login       string              `json:"login,omitempty"`
 	SignIn      bool                `json:"signIn,omitempty"`
 	Attach      bool                `json:"attach,omitempty"`
@@ -66,7 +67,7 @@ func toolInfos(list []tools.Tool) (map[string]toolInfo, error) {
 }
 
 // newPage returns the page of a built file with its settings and its shell.
-func newPage(file string, s settings, shell, script string, theme map[string]string) (*page, error) {
+func newPage(file string, s settings, shell string, theme map[string]string) (*page, error) {
 	text, err := fs.ReadFile(built(), file)
 	if err != nil {
 		return nil, fmt.Errorf("ui: %w", err)
@@ -91,8 +92,8 @@ func newPage(file string, s settings, shell, script string, theme map[string]str
 	if len(theme) > 0 {
 		head += `<link rel="stylesheet" href="./app-theme.css">` // after the tokens that it replaces
 	}
-	if script != "" {
-		head += `<script type="module" src="` + html.EscapeString(script) + `"></script>`
+	if s.Script != "" {
+		head += `<script type="module" src="` + html.EscapeString(s.Script) + `"></script>`
 	}
 	text = bytes.Replace(text, []byte("</head>"), []byte(head+"</head>"), 1)
 	css, err := themeSheet(theme)
@@ -110,8 +111,21 @@ var (
 // tokenNames are the variables that an application may set.
 var tokenNames = []string{"accent", "bg", "danger", "info", "line", "muted", "ok", "on-accent", "radius", "raised", "sunk", "surface", "text", "warn"}
 
+// shades are what the variables beside bg are made of, if the application sets bg and not them.
+var shades = map[string]string{
+	"line":    "color-mix(in srgb, var(--text) 13%, var(--bg))",
+	"raised":  "light-dark(var(--bg), color-mix(in srgb, var(--text) 6%, var(--bg)))",
+	"sunk":    "light-dark(color-mix(in srgb, var(--text) 6%, var(--bg)), color-mix(in srgb, black 25%, var(--bg)))",
+	"surface": "color-mix(in srgb, var(--text) 4%, var(--bg))",
+}
+
 func themeSheet(theme map[string]string) ([]byte, error) {
 	var b bytes.Buffer
+	if theme["bg"] != "" {
+		for _, name := range slices.Sorted(maps.Keys(shades)) {
+			fmt.Fprintf(&b, "  --%s: %s;\n", name, shades[name]) // those of the application follow
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(theme)) {
 		if !slices.Contains(tokenNames, name) {
 			return nil, fmt.Errorf("ui: there is no variable %q in a theme; the variables are %s", name, strings.Join(tokenNames, ", "))

@@ -16,5 +16,5 @@ type Studio struct {
 
 // Handler returns the page; see [Chat.Handler].
 func (s Studio) Handler() (http.Handler, error) {
-	return newPage("studio.html", settings{Title: "Weft Studio", Write: s.Write, Login: s.Login, Currency: s.Currency}, studioShell, "", nil)
+	return newPage("studio.html", settings{Title: "Weft Studio", Write: s.Write, Login: s.Login, Currency: s.Currency}, studioShell, nil)
 }

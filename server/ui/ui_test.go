@@ -102,6 +102,7 @@ func TestPagesForbidInlineScriptsAndOtherHosts(t *testing.T) {
 	text := textOf(t, served(t, h, "/"))
 	assert.Contains(t, text, "<title>A &amp; B</title>")
 	assert.Contains(t, text, `<script type="module" src="/app.js"></script></head>`)
+	assert.Contains(t, text, `"script":"/app.js"`, "the page waits for it")
 	for _, m := range regexp.MustCompile(`<script([^>]*)>([^<]*)</script>`).FindAllStringSubmatch(text, -1) {
 		assert.True(t, m[2] == "" || strings.Contains(m[1], "application/json"), "inline script: %s", m[0])
 	}
@@ -225,6 +226,16 @@ func TestThemeHasVariablesOfTheStyle(t *testing.T) {
 	r := served(t, h, "/app-theme.css")
 	assert.Equal(t, "text/css; charset=utf-8", r.Header.Get("Content-Type"))
 	assert.Equal(t, ":root {\n  --accent: light-dark(#7c3aed, #c4b5fd);\n  --radius: 4px;\n}\n", textOf(t, r))
+}
+
+// With bg alone, the sidebar and the cards are no longer those of the page's own background.
+func TestVariablesThatAThemeDoesNotSetFollowItsBackground(t *testing.T) {
+	t.Parallel()
+	sheet := textOf(t, served(t, pageOf(t, Chat{Theme: map[string]string{"bg": "#f0fdfa", "surface": "#ccfbf1"}}), "/app-theme.css"))
+	for _, name := range []string{"line", "raised", "sunk"} {
+		assert.Regexp(t, `\n  --`+name+`: [^;]*var\(--bg\)[^;]*;\n`, sheet)
+	}
+	assert.Greater(t, strings.Index(sheet, "--surface: #ccfbf1;"), strings.Index(sheet, "--surface: color-mix("), "the value of the application wins")
 }
 
 func TestInvalidOptionsAreErrors(t *testing.T) {

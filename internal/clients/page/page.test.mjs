@@ -192,6 +192,31 @@ describe("the page of the guide", () => {
     assert.deepEqual(await said(page), ["one", reply("one")]);
   });
 
+  test("lists its threads by their titles, and opens them", async (t) => {
+    const page = await openPage(t, "chat.html", { graph: "talk" });
+    const list = page.getByRole("navigation");
+    const title = `a title ${crypto.randomUUID()}`;
+    await page.getByLabel("Message").fill(title);
+    await page.getByText("Send").click();
+    await list.getByRole("link", { name: title }).waitFor();
+    await page.waitForFunction((text) => [...document.querySelectorAll("li")].at(-1)?.textContent === text, reply(title));
+    await page.getByText("Stop").waitFor({ state: "detached" });
+    const id = thread(page);
+    await list.getByRole("link", { name: "New" }).click();
+    await page.waitForURL((url) => !url.searchParams.has("thread"));
+    const next = `the next ${crypto.randomUUID()}`;
+    await page.getByLabel("Message").fill(next);
+    await page.getByText("Send").click();
+    await list.getByRole("link", { name: next }).waitFor();
+    assert.notEqual(thread(page), id);
+    await list.getByRole("link", { name: title }).click();
+    await page.waitForFunction(() => document.querySelectorAll("li").length === 2);
+    assert.equal(thread(page), id);
+    assert.deepEqual(await said(page), [title, reply(title)]);
+    await list.getByRole("link", { name: title }).and(page.locator("[aria-current=true]")).waitFor();
+    assert.deepEqual((await client.threads.get(id)).metadata.title, title, "it keeps its title");
+  });
+
   test("stops a run", async (t) => {
     const page = await openPage(t, "chat.html", { graph: "talk" });
     await page.getByLabel("Message").fill("slowly");

@@ -1,6 +1,7 @@
 import { Client } from "@langchain/langgraph-sdk/client";
 import { config } from "./config";
 import { exactFetch } from "./exact";
+import { perTab } from "./storage";
 import { tr } from "./texts";
 
 type Credentials = Record<string, string>;
@@ -14,8 +15,10 @@ export type Asked = {
 /** Source returns the headers of a request. Without a value, the request has none of them. */
 export type Source = (asked: Asked) => Promise<Credentials | void> | Credentials | void;
 
+const tokenKey = "weft.token";
+
 let credentials: Source = () => {
-  const token = sessionStorage.getItem("weft.token");
+  const token = perTab.get(tokenKey);
   return token ? { Authorization: `Bearer ${token}` } : undefined;
 };
 
@@ -25,7 +28,24 @@ let scripted = false;
 export function setCredentials(f: Source) {
   credentials = f;
   scripted = true;
+  begin();
+}
+
+// No request begins before the module of the application has set the headers, has run, or has failed.
+const { promise: ready, resolve: open } = Promise.withResolvers<void>();
+let waits = config.script !== undefined;
+if (!waits) open();
+
+/** begin lets requests begin. */
+export function begin() {
+  waits = false;
+  open();
   dispatchEvent(new Event("weft-scripted"));
+}
+
+/** isWaiting reports whether the module of the application may still set the headers. */
+export function isWaiting(): boolean {
+  return waits;
 }
 
 /** isScripted reports whether a script of the application sets the headers. */
@@ -49,6 +69,7 @@ export function isScriptError(error: unknown): boolean {
 }
 
 async function ask(refused: boolean): Promise<Credentials> {
+  await ready;
   try {
     return (await credentials({ refused })) ?? {};
   } catch (error) {
@@ -76,19 +97,14 @@ export async function signed<R extends { status: number } | undefined>(send: (he
   return response;
 }
 
-/** hasToken reports whether a token is kept. */
+/** hasToken reports whether a person has given a token. */
 export function hasToken(): boolean {
-  return sessionStorage.getItem("weft.token") !== null;
+  return perTab.get(tokenKey) !== null;
 }
 
-/** dropToken forgets the token. */
-export function dropToken() {
-  sessionStorage.removeItem("weft.token");
-}
-
-/** setToken keeps a token until the tab is closed. */
-export function setToken(token: string) {
-  sessionStorage.setItem("weft.token", token);
+/** setToken keeps a token until the tab is closed, or with null forgets it. It returns false if the token goes with the page. */
+export function setToken(token: string | null): boolean {
+  return perTab.set(tokenKey, token);
 }
 
 /** fetchSigned gets a file of this origin, or returns undefined if there are no headers: the browser then loads the file itself. */

@@ -50,6 +50,8 @@ export type Config = {
   greeting?: string;
   suggestions?: string[];
   placeholder?: string;
+  /** The address of the module of the application. */
+  script?: string;
   /** Where a person signs in when the server refuses the credentials. */
   login?: string;
   /** Whether a person can sign in before the server refuses a request. */

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { perBrowser } from "./storage";
 
 export type Theme = "light" | "dark" | "system";
 
@@ -13,12 +14,7 @@ function read(): Theme {
 export function setTheme(theme: Theme) {
   if (theme === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  try {
-    if (theme === "system") localStorage.removeItem("weft.theme");
-    else localStorage.setItem("weft.theme", theme);
-  } catch {
-    // The browser keeps no values for this page; the choice lasts until it is closed.
-  }
+  perBrowser.set("weft.theme", theme === "system" ? null : theme);
   for (const f of listeners) f();
 }
 

@@ -123,6 +123,34 @@ test("sign-in: the studio asks for a token, and leads to the Login page", limit,
   }
 });
 
+test("the studio shows an operator whose threads and runs they are", limit, async () => {
+  const { origin } = at.token;
+  for (const [name, text] of [["ada", "a word"], ["bob", "two more words"]]) {
+    const chat = await newTab("token");
+    await chat.page.goto(`${origin}/chat/`);
+    await signIn(chat, `token-of-${name}`);
+    await chat.field.fill(text);
+    await chat.field.press("Enter");
+    await chat.page.getByText(`I got ${text.length} characters of text.`).waitFor();
+    await chat.close();
+  }
+  const chat = await newTab("token");
+  const { page } = chat;
+  await page.goto(`${origin}/studio/#/runs`);
+  await signIn(chat, "token-of-ops");
+  for (const [name, text] of [["ada", "a word"], ["bob", "two more words"]]) {
+    await page.goto(`${origin}/studio/#/runs`);
+    await page.getByRole("listitem").filter({ hasText: text }).getByText(name, { exact: true }).waitFor();
+    await page.getByRole("link", { name: text }).click();
+    await page.getByRole("link", { name: "Thread", exact: true }).waitFor();
+    await page.getByRole("main").getByText(name, { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Thread", exact: true }).click();
+    await page.locator("main header").getByText(name, { exact: true }).waitFor();
+  }
+  assert.deepEqual(await chat.axe(), []);
+  await chat.close();
+});
+
 test("weft.headers: each request has the headers of the application's script", limit, async () => {
   const chat = await newTab("script");
   const { page } = chat;
@@ -223,6 +251,46 @@ test("weft.headers: requests that are refused together share one call for other 
   await page.context().close();
 });
 
+test("weft.headers: no request begins before the script of the application has run", limit, async () => {
+  const headers = `weft.headers(() => ({ Authorization: "Bearer token-of-ada" }));`;
+  for (const [what, script] of [
+    ["comes late", headers],
+    ["waits for a token", `await new Promise((f) => (window.goOn = f)); ${headers}`],
+    ["sets the headers and waits", `await new Promise((f) => (window.goOn = f)); ${headers} await new Promise(() => {});`],
+  ]) {
+    const chat = await newTab("script");
+    const { page } = chat;
+    const asked = [];
+    page.on("request", (r) => /^\/(threads|runs|assistants|info|weft)/.test(new URL(r.url()).pathname) && asked.push(r.headers().authorization));
+    let come;
+    const came = new Promise((f) => (come = f));
+    if (what !== "comes late") come();
+    await page.route("**/app.js", (r) => came.then(() => r.fulfill({ contentType: "text/javascript", body: script })));
+    await page.goto(`${at.script.origin}/chat/`, { waitUntil: "commit" });
+    await page.getByLabel("Loading the conversations").waitFor();
+    // A message that is sent meanwhile waits, too.
+    await chat.field.fill("hello");
+    await chat.field.press("Enter");
+    if (what !== "comes late") await page.waitForFunction(() => window.goOn);
+    await page.waitForTimeout(300);
+    assert.deepEqual(asked, [], what);
+    if (what === "comes late") come();
+    else await page.evaluate(() => window.goOn());
+    await page.getByText("I got 5 characters of text.").waitFor();
+    assert.equal(await page.getByRole("dialog").count(), 0, what);
+    assert.deepEqual([...new Set(asked)], ["Bearer token-of-ada"], what);
+    await chat.close();
+  }
+});
+
+test("weft.headers: a script that fails lets the page ask for a token", limit, async () => {
+  for (const script of [`throw new Error("broken");`, `await Promise.reject(new Error("broken"));`, "no JavaScript"]) {
+    const { page } = await scripted(script);
+    await page.getByRole("dialog", { name: "Sign in" }).waitFor();
+    await page.context().close();
+  }
+});
+
 test("weft.headers: a script without a token yet returns nothing, and one that throws is told", limit, async () => {
   const thread = await conversation();
   const late = await scripted(`weft.headers(({ refused }) => refused ? { Authorization: "Bearer token-of-ada" } : undefined);`, `#/${thread}`);
@@ -279,6 +347,48 @@ test("a frame: pages of the named origin show the chat, and no others", limit, a
   assert.equal(await field.count(), 0);
   await page.close();
   for (const s of sites) s.close();
+});
+
+// inFrame shows the chat page in a frame of another site. Chromium then lets it keep nothing.
+async function inFrame(t, way) {
+  const site = createServer((_, w) => w.writeHead(200, { "Content-Type": "text/html" }).end(`<!doctype html><title>Site</title><iframe title="Chat" src="${framed}/chat/" width=1100 height=600></iframe>`));
+  t.after(() => site.close());
+  await new Promise((done) => site.listen(0, "127.0.0.1", done));
+  const outer = `http://localhost:${site.address().port}`;
+  const framed = await program.serve(["-listen", "127.0.0.1:0", "-sign-in", way, "-frame", outer]);
+  const page = await at.browser.newPage();
+  t.after(() => page.close());
+  await page.goto(outer);
+  const frame = page.frames().find((f) => f.url().startsWith(framed));
+  for (const store of ["sessionStorage", "localStorage"])
+    assert.equal(await frame.evaluate((name) => { try { return typeof globalThis[name]; } catch (e) { return e.name; } }, store), "SecurityError", `${store} of the frame is not denied: this test proves nothing`);
+  return { frame, field: frame.getByRole("textbox", { name: "Message" }) };
+}
+
+test("a frame of another site: the page works where the browser denies storage", limit, async (t) => {
+  const guest = await inFrame(t, "optional");
+  await guest.field.fill("hello");
+  await guest.field.press("Enter");
+  await guest.frame.getByText("I got 5 characters of text.").waitFor();
+  await guest.frame.getByRole("button", { name: /^Theme/ }).click();
+  await guest.frame.getByRole("menuitem", { name: "Dark" }).click();
+  assert.equal(await guest.frame.evaluate(() => document.documentElement.dataset.theme), "dark");
+
+  // A token lasts until the page is left, and the text of a message is kept.
+  const { frame, field } = await inFrame(t, "token");
+  const dialog = frame.getByRole("dialog", { name: "Sign in" });
+  await dialog.waitFor();
+  await frame.getByRole("button", { name: "Close" }).click();
+  await field.fill("precious words");
+  await field.press("Enter");
+  await dialog.waitFor();
+  await frame.getByLabel("Token").fill("token-of-ada");
+  await frame.getByLabel("Token").press("Enter");
+  await dialog.waitFor({ state: "detached" });
+  assert.equal(await field.inputValue(), "precious words");
+  await field.press("Enter");
+  await frame.getByText("I got 14 characters of text.").waitFor();
+  await frame.getByRole("link", { name: "precious words" }).waitFor();
 });
 
 test("weft.card: the application shows a result of its own type", limit, async () => {

@@ -3,6 +3,15 @@ import { useStream } from "@langchain/react";
 
 // The address of the page may name the server, the graph and the thread.
 const query = new URLSearchParams(location.search);
+const page = "react-page"; // marks the threads of this page
+
+/** The address of a thread, or of a new one. */
+function addressOf(thread?: string) {
+  const to = new URLSearchParams(query);
+  if (thread === undefined) to.delete("thread");
+  else to.set("thread", thread);
+  return `?${to}`;
+}
 
 /** What a node asks: an approval of a tool call has a hash, and other questions of this page have options. */
 type Question = { question?: string; options?: string[]; tool?: string; arguments?: unknown; hash?: string; problem?: string };
@@ -25,6 +34,8 @@ export default function App() {
   const [threadId, setThreadId] = useState(query.get("thread"));
   const [text, setText] = useState("");
   const [problem, setProblem] = useState<unknown>();
+  const [threads, setThreads] = useState<{ thread_id: string; metadata?: Record<string, unknown> | null }[]>([]);
+  const title = useRef(""); // of a new thread
   const sent = useRef(false); // then the error of an old run is not shown any more
   const stream = useStream<Record<string, unknown>, Question>({
     apiUrl: query.get("api") ?? "http://127.0.0.1:8123",
@@ -34,8 +45,17 @@ export default function App() {
       setThreadId(id);
       query.set("thread", id);
       history.replaceState(null, "", `?${query}`);
+      void entitle(id).catch(setProblem);
     },
   });
+  const list = async () => setThreads(await stream.client.threads.search({ metadata: { page }, sortBy: "updated_at", sortOrder: "desc", limit: 50 }));
+  // This hook has the id of a new thread before the server has the thread, and an update would get 404.
+  const entitle = async (id: string) => {
+    await stream.client.threads.create({ threadId: id, ifExists: "do_nothing" });
+    await stream.client.threads.update(id, { metadata: { page, title: title.current } });
+    await list();
+  };
+  useEffect(() => void list().catch(setProblem), [stream.isLoading]); // the newest first, also after a run
   const error = stream.error ?? problem;
   // After a reload the hook does not have the error of a failed run. The state of the thread has it.
   useEffect(() => {
@@ -49,6 +69,7 @@ export default function App() {
   const send = (event: FormEvent) => {
     event.preventDefault();
     begin();
+    title.current = text.slice(0, 60);
     void stream.submit({ messages: [{ type: "human", content: text }] });
     setText("");
   };
@@ -64,6 +85,10 @@ export default function App() {
   };
   return (
     <main>
+      <nav aria-label="Threads">
+        <a href={addressOf()}>New</a>
+        {threads.map(({ thread_id: id, metadata }) => <a key={id} href={addressOf(id)} aria-current={id === threadId}>{String(metadata?.title ?? "Untitled")}</a>)}
+      </nav>
       <ol>
         {stream.messages.filter((message) => message.text !== "").map((message) => (
           <li key={message.id} className={message.type}>{message.type === "tool" && `${message.name ?? "tool"}: `}{message.text}</li>

@@ -97,7 +97,7 @@ func serve(ctx context.Context, listen, signIn, frame string) error {
 // letter is a file that only users get.
 const letter = "Dear Ms Meyer,\n"
 
-// user knows two people by a bearer token or by a cookie, and may let in guests.
+// user knows three people by a bearer token or by a cookie, and may let in guests. One of them is an operator.
 func user(guests bool) func(*http.Request) (server.User, error) {
 	return func(r *http.Request) (server.User, error) {
 		if guests && r.Header.Get("Authorization") == "" {
@@ -112,9 +112,9 @@ func userOf(r *http.Request) (server.User, error) {
 	if c, err := r.Cookie("session"); err == nil {
 		given = "Bearer " + c.Value
 	}
-	for _, name := range []string{"ada", "bob"} {
-		if given == "Bearer token-of-"+name {
-			return server.User{ID: name}, nil
+	for _, u := range []server.User{{ID: "ada"}, {ID: "bob"}, {ID: "ops", Permissions: []string{server.PermissionOperate}}} {
+		if given == "Bearer token-of-"+u.ID {
+			return u, nil
 		}
 	}
 	return server.User{}, errors.New("unknown")

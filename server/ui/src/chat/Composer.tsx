@@ -5,6 +5,7 @@ import { IconButton } from "../parts/Button";
 import { FileChip, UploadChip, useUploads } from "./Attachments";
 import type { Block } from "./messages";
 import { takes, type Uploads } from "./uploads";
+import { perBrowser } from "../storage";
 import { tr } from "../texts";
 
 type Attachment = { name: string; block: Block; preview?: string };
@@ -14,21 +15,12 @@ const drafts = (thread: string) => `weft.draft.${thread}`;
 
 /** readDraft returns what a person has typed and not sent. */
 export function readDraft(thread: string): string {
-  try {
-    return localStorage.getItem(drafts(thread)) ?? "";
-  } catch {
-    return "";
-  }
+  return perBrowser.get(drafts(thread)) ?? "";
 }
 
 /** keepDraft keeps what a person has typed, over a reload. */
 export function keepDraft(thread: string, text: string) {
-  try {
-    if (text) localStorage.setItem(drafts(thread), text);
-    else localStorage.removeItem(drafts(thread));
-  } catch {
-    // The browser keeps no values for this page.
-  }
+  perBrowser.set(drafts(thread), text || null);
 }
 
 async function attach(file: File): Promise<Attachment> {

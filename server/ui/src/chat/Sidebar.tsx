@@ -1,6 +1,6 @@
 import { Brain, CircleSlash, Ellipsis, Hand, LoaderCircle, LogIn, LogOut, Monitor, Moon, PanelLeftClose, Pencil, Search, SquarePen, Sun, Trash2, TriangleAlert, X } from "lucide-react";
 import { type FormEvent, useEffect, useMemo, useState, useSyncExternalStore } from "react";
-import { dropToken, hasToken, isScripted } from "../client";
+import { hasToken, isScripted, isWaiting, setToken } from "../client";
 import { config } from "../config";
 import { Button, IconButton } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
@@ -21,11 +21,11 @@ function onScripted(f: () => void) {
 }
 
 function SignInButton() {
-  const scripted = useSyncExternalStore(onScripted, isScripted);
+  const scripted = useSyncExternalStore(onScripted, () => isScripted() || isWaiting());
   const signed = hasToken();
   const press = () => {
     if (!signed) return void dispatchEvent(new Event("weft-sign-in"));
-    dropToken();
+    setToken(null);
     location.assign(location.pathname); // the shown conversation is the user's
   };
   if (scripted && !config.login) return null; // the script signs in

@@ -1,4 +1,5 @@
-import { setCredentials } from "../client";
+import { begin, setCredentials } from "../client";
+import { config } from "../config";
 import { start } from "../main";
 import { addCard } from "../parts/cards";
 import { App } from "./App";
@@ -14,5 +15,8 @@ declare global {
 }
 
 window.weft = { card: addCard, headers: setCredentials };
+
+// The browser runs the module once. Unlike the event "load" of its element, the import ends after an await of the module.
+if (config.script !== undefined) import(/* @vite-ignore */ new URL(config.script, location.href).href).catch(() => undefined).then(begin); // the browser tells the errors
 
 start(<App />);

@@ -1,6 +1,7 @@
 import { messageOf, signed } from "../client";
 import { config } from "../config";
 import { v7 } from "../core";
+import { perTab } from "../storage";
 import { tr } from "../texts";
 
 /** Uploaded is what the application has answered about a file that it keeps. */
@@ -59,12 +60,7 @@ export class Uploads {
 
   constructor(place: string) {
     this.#place = `weft.files.${place}`;
-    let kept: Kept | null = null;
-    try {
-      kept = JSON.parse(sessionStorage.getItem(this.#place) ?? "null") as Kept | null;
-    } catch {
-      // The browser keeps no values for this page.
-    }
+    const kept = JSON.parse(perTab.get(this.#place) ?? "null") as Kept | null;
     this.created = kept !== null && place === "new";
     this.thread = kept?.thread ?? (place === "new" ? v7() : place);
     this.#list = (kept?.files ?? []).map((file) => ({ key: v7(), name: file.name, sent: 1, file }));
@@ -118,11 +114,7 @@ export class Uploads {
 
   /** move makes them the files of another place: a new conversation has become a thread. */
   move(place: string) {
-    try {
-      sessionStorage.removeItem(this.#place);
-    } catch {
-      // The browser keeps no values for this page.
-    }
+    perTab.set(this.#place, null);
     this.#place = `weft.files.${place}`;
     this.#keep();
   }
@@ -158,13 +150,8 @@ export class Uploads {
   }
 
   #keep() {
-    try {
-      const files = filesOf(this.#list);
-      if (files.length) sessionStorage.setItem(this.#place, JSON.stringify({ thread: this.thread, files } satisfies Kept));
-      else sessionStorage.removeItem(this.#place);
-    } catch {
-      // The browser keeps no values for this page.
-    }
+    const files = filesOf(this.#list);
+    perTab.set(this.#place, files.length ? JSON.stringify({ thread: this.thread, files } satisfies Kept) : null);
   }
 }
 

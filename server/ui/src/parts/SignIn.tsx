@@ -42,8 +42,8 @@ export function SignIn() {
   const save = (e: FormEvent) => {
     e.preventDefault();
     if (!token.trim()) return;
-    setToken(token.trim());
-    location.reload();
+    if (setToken(token.trim())) location.reload();
+    else dispatchEvent(new Event("weft-signed-in"));
   };
   return (
     <Dialog title={tr("Sign in")} onClose={() => setOpen(false)}>

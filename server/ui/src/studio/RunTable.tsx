@@ -1,6 +1,6 @@
 import { Time, duration } from "../parts/Time";
 import { href } from "../route";
-import { RunState } from "./bits";
+import { RunState, User } from "./bits";
 import type { RunInfo } from "./data";
 
 /** tookOf returns how long a run has run, in milliseconds, or undefined if it has not begun. */
@@ -43,6 +43,7 @@ export function RunTable({ runs, narrow, picked, onPick }: { runs: RunInfo[]; na
               <a href={href(["runs", r.thread_id, r.run_id])} className="block truncate text-sm after:absolute after:inset-0"><span dir="auto">{inputOf(r)}</span></a>
               <span className="flex gap-2 truncate text-xs text-muted">
                 {r.graph_id && <span>{r.graph_id}</span>}
+                {r.user_id && <User id={r.user_id} />}
                 {r.attempt > 1 && <span className="text-warn">attempt {r.attempt}</span>}
                 {r.error && <span className="truncate text-danger">{r.error.error}: {r.error.message}</span>}
                 {wait !== undefined && wait > 1000 && <span className="num">waited {duration(wait)}</span>}

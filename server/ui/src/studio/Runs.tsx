@@ -8,7 +8,7 @@ import { duration, Time } from "../parts/Time";
 import { toast } from "../parts/Toast";
 import { Tree } from "../parts/Tree";
 import { href, navigate, useRoute } from "../route";
-import { Chip, Empty, Failure, Page, plural, price, RunState } from "./bits";
+import { Chip, Empty, Failure, Page, plural, price, RunState, User } from "./bits";
 import { changed, type RunInfo, type RunStatus, type Trace, useData, useInfo, weft, whyNot } from "./data";
 import { NewRun } from "./NewRun";
 import { inputOf, RunTable, tookOf } from "./RunTable";
@@ -93,7 +93,7 @@ function One({ thread, run }: { thread: string; run: string }) {
   return (
     <Page
       title={r ? inputOf(r) : "Run"}
-      note={r && <span className="flex flex-wrap items-center gap-x-3 gap-y-1"><RunState status={r.status} /><span>{r.graph_id}</span><Time at={r.created_at} /><Id id={run} /></span>}
+      note={r && <span className="flex flex-wrap items-center gap-x-3 gap-y-1"><RunState status={r.status} /><span>{r.graph_id}</span>{r.user_id && <User id={r.user_id} />}<Time at={r.created_at} /><Id id={run} /></span>}
       actions={r && <>
         <a href={href(["runs"])} className="inline-flex min-h-9 items-center gap-2 rounded-control px-2 text-sm text-muted hover:text-text"><ArrowLeft size={15} aria-hidden /> All runs</a>
         <a href={href(["threads", thread], { checkpoint: undefined })} className="inline-flex min-h-9 items-center gap-2 rounded-control border bg-raised px-3.5 text-sm font-medium hover:bg-sunk"><MessagesSquare size={15} aria-hidden /> Thread</a>

@@ -11,7 +11,7 @@ import { Time } from "../parts/Time";
 import { toast } from "../parts/Toast";
 import { Tooltip } from "../parts/Tooltip";
 import { href, navigate, useRoute } from "../route";
-import { addQuestions, Empty, Failure, ThreadState, titleOf } from "./bits";
+import { addQuestions, Empty, Failure, ThreadState, titleOf, User } from "./bits";
 import { Conversation, type Interrupt, messagesIn } from "./Conversation";
 import { changed, type GraphInfo, isGone, type RunInfo, useData, useInfo, useSettled, useWide, weft, whyNot } from "./data";
 import { Diff } from "./Diff";
@@ -42,7 +42,7 @@ export function ThreadView({ id }: { id: string }) {
     return found[0] ?? null;
   }, 2500);
   const busy = thread.data?.status === "busy";
-  const { history, complete, error, reload } = useHistory(id, busy ? 1500 : 4000);
+  const { history, user, complete, error, reload } = useHistory(id, busy ? 1500 : 4000);
   const at = route.query.get("checkpoint") ?? undefined;
   const compare = route.query.get("compare") ?? undefined;
   const newest = history.dots.at(-1);
@@ -88,7 +88,7 @@ export function ThreadView({ id }: { id: string }) {
   ];
   return (
     <main id="main" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
-      <Header thread={thread.data} id={id} graph={graph.data?.name} live={live} busy={busy} onChanged={again} />
+      <Header thread={thread.data} id={id} user={user} graph={graph.data?.name} live={live} busy={busy} onChanged={again} />
       <div className="flex min-h-0 flex-1">
         <div className="flex min-w-0 flex-1 flex-col">
           <div role="tablist" aria-label="Parts of the thread" className="flex shrink-0 gap-1 overflow-x-auto border-b px-3" onKeyDown={tabKeys}>
@@ -143,7 +143,7 @@ function Back() {
   return <a href={href(["threads"])} aria-label="All threads" className="grid size-8 place-items-center rounded-control text-muted hover:bg-hover"><ArrowLeft size={18} /></a>;
 }
 
-function Header({ thread, id, graph, live, busy, onChanged }: { thread?: Thread; id: string; graph?: string; live: Live; busy: boolean; onChanged: () => void }) {
+function Header({ thread, id, user, graph, live, busy, onChanged }: { thread?: Thread; id: string; user?: string; graph?: string; live: Live; busy: boolean; onChanged: () => void }) {
   const info = useInfo();
   const [mode, setMode] = useState<"rename" | "delete" | "run">();
   const whyRun = whyNot(info, true);
@@ -166,6 +166,7 @@ function Header({ thread, id, graph, live, busy, onChanged }: { thread?: Thread;
         <p className="flex items-center gap-2.5 text-xs text-muted">
           {thread && <ThreadState thread={thread} />}
           {graph && graph !== "unknown" && <span className="truncate">{graph}</span>}
+          {user && <User id={user} />}
           {thread && <span className="hidden sm:inline"><Time at={thread.updated_at} /></span>}
           <span className="hidden sm:inline-flex"><Id id={id} /></span>
         </p>

@@ -1,5 +1,5 @@
 import type { Thread, ThreadStatus } from "@langchain/langgraph-sdk";
-import { Inbox, Lock, TriangleAlert } from "lucide-react";
+import { Inbox, Lock, TriangleAlert, UserRound } from "lucide-react";
 import type { ReactNode } from "react";
 import { messageOf } from "../client";
 import { config } from "../config";
@@ -46,6 +46,11 @@ export function ThreadState({ thread }: { thread: Pick<Thread, "status" | "inter
 export function RunState({ status }: { status: RunStatus }) {
   const s = runStates[status] ?? { state: "queued", word: status };
   return <Status state={s.state} word={s.word} />;
+}
+
+/** User is the id of the user of a thread or a run. */
+export function User({ id }: { id: string }) {
+  return <span className="inline-flex min-w-0 items-center gap-1"><UserRound size={12} role="img" aria-label="user" className="shrink-0" /><span className="truncate">{id}</span></span>;
 }
 
 /** Empty stands for a list without entries. */

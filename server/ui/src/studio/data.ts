@@ -46,6 +46,8 @@ export type RunInfo = {
   thread_id: string;
   assistant_id: string;
   graph_id: string;
+  /** The user who started the run, on a server that knows its users. */
+  user_id?: string;
   created_at: string;
   updated_at: string;
   began_at: string | null;

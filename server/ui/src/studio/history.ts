@@ -49,11 +49,12 @@ export function lineage(h: History, id: string | undefined): Dot[] {
   return out;
 }
 
-type Page = { checkpoints: Mark[]; more: boolean };
+type Page = { checkpoints: Mark[]; more: boolean; user_id?: string };
 
-/** useHistory reads the checkpoints of a thread in pages, and new ones every few seconds. */
-export function useHistory(thread: string, every: number): { history: History; complete: boolean; error?: unknown; reload: () => void } {
+/** useHistory reads the checkpoints of a thread in pages, and new ones every few seconds, with the user of the thread. */
+export function useHistory(thread: string, every: number): { history: History; user?: string; complete: boolean; error?: unknown; reload: () => void } {
   const [marks, setMarks] = useState<Mark[]>([]);
+  const [user, setUser] = useState<string>();
   const [complete, setComplete] = useState(false);
   const [error, setError] = useState<unknown>();
   const [turn, setTurn] = useState(0);
@@ -67,6 +68,7 @@ export function useHistory(thread: string, every: number): { history: History; c
     };
     const read = async () => {
       const newest = await page(thread, undefined, known.current.length > 0 ? 20 : 200, stop.signal);
+      setUser(newest.user_id);
       const rest = known.current;
       const joint = newest.checkpoints.findIndex((m) => m.id === rest[0]?.id);
       if (rest.length > 0 && joint >= 0) {
@@ -100,7 +102,7 @@ export function useHistory(thread: string, every: number): { history: History; c
     };
   }, [thread, every, turn]);
   const history = useMemo(() => layout(marks), [marks]);
-  return { history, complete, error, reload: () => setTurn((n) => n + 1) };
+  return { history, user, complete, error, reload: () => setTurn((n) => n + 1) };
 }
 
 function page(thread: string, before: string | undefined, limit: number, signal: AbortSignal): Promise<Page> {
