@@ -35,7 +35,7 @@ func (d *dialogue) placed() (list []product, problem string) {
 			place = len(d.shown)
 		}
 		if place < 1 || place > len(d.shown) {
-			return nil, fmt.Sprintf("The last list has %d products, so it has no number %d.", len(d.shown), place)
+			return nil, fmt.Sprintf("The last list has %s, so it has no number %d.", products(len(d.shown)), place)
 		}
 		list = append(list, d.shown[place-1])
 	}
