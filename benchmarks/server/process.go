@@ -66,6 +66,9 @@ func startReference(ctx context.Context) (*process, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
+	if err := os.RemoveAll(filepath.Join(dir, ".langgraph_api")); err != nil { // the state of an earlier process
+		return nil, err
+	}
 	for _, name := range []string{"graphs.py", "langgraph.json"} {
 		data, err := referenceFiles.ReadFile("reference/" + name)
 		if err != nil {
