@@ -17,6 +17,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/internal/protocolgraphs"
 	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/internal/replaytest"
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
@@ -37,7 +38,7 @@ func exchange(t *testing.T, method, url, body string, into any) {
 
 func TestSubgraphsAreDescribed(t *testing.T) {
 	t.Parallel()
-	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New())
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), replaytest.NewGate())
 	var found []struct {
 		ID string `json:"assistant_id"`
 	}
@@ -65,7 +66,7 @@ func TestSubgraphsAreDescribed(t *testing.T) {
 
 func TestCronsAreFoundByWhetherTheyAreEnabled(t *testing.T) {
 	t.Parallel()
-	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New())
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), replaytest.NewGate())
 	var made struct {
 		ID string `json:"cron_id"`
 	}
@@ -109,7 +110,7 @@ func TestHeartbeatsEndNoEvent(t *testing.T) {
 // Version 2.0.0 of the SDK for JavaScript sends a JSON array, that for Python an empty value.
 func TestModesOfJoinedStreams(t *testing.T) {
 	t.Parallel()
-	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New())
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), replaytest.NewGate())
 	var run struct {
 		ID     string `json:"run_id"`
 		Thread string `json:"thread_id"`
@@ -133,7 +134,7 @@ func TestModesOfJoinedStreams(t *testing.T) {
 
 func TestMessageMayBeARoleAndAText(t *testing.T) {
 	t.Parallel()
-	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New())
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), replaytest.NewGate())
 	for _, messages := range []string{`["user","hi"]`, `[["user","hi"]]`, `"hi"`} {
 		var out struct {
 			Messages []struct{ Content string }
@@ -148,7 +149,7 @@ func TestMessageMayBeARoleAndAText(t *testing.T) {
 // Clients of the thread-centric protocol cannot ask for a resumable run. Another page reads such a run from its beginning.
 func TestARunOfACommandIsJoinedFromItsBeginning(t *testing.T) {
 	t.Parallel()
-	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New())
+	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), replaytest.NewGate())
 	var started struct {
 		Result struct {
 			Run string `json:"run_id"`

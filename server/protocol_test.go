@@ -28,7 +28,8 @@ func TestProtocol(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			checkpoints, store := open(t)
-			base := serve(t, checkpoints, store)
+			gate := replaytest.NewGate()
+			base := serve(t, checkpoints, store, gate)
 			scenarios := readScenarios(t)
 			hooks := replaytest.NewHooks()
 			t.Cleanup(hooks.Close)
@@ -37,7 +38,7 @@ func TestProtocol(t *testing.T) {
 				slots <- struct{}{}
 				go func() {
 					defer func() { <-slots }()
-					results[i] = scenarios[i].Run(t.Context(), base, hooks)
+					results[i] = scenarios[i].Run(t.Context(), base, hooks, gate)
 				}()
 			}
 			for range cap(slots) {
@@ -55,10 +56,10 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// serve starts a server with the recorded graphs and returns its address.
-func serve(t *testing.T, checkpoints checkpoint.Store, store runs.Store) string {
+// serve starts a server with the recorded graphs, which pass the gate, and returns its address.
+func serve(t *testing.T, checkpoints checkpoint.Store, store runs.Store, gate *replaytest.Gate) string {
 	t.Helper()
-	graphs, err := protocolgraphs.New(checkpoints)
+	graphs, err := protocolgraphs.NewHeld(checkpoints, gate.Pass)
 	require.NoError(t, err)
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	require.NoError(t, err)

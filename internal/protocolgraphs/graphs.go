@@ -3,6 +3,7 @@
 package protocolgraphs
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"time"
@@ -16,18 +17,18 @@ const recordedPause = 100 * time.Millisecond
 
 // New returns the graphs by name. Their threads are in the store.
 func New(store checkpoint.Store) (map[string]*graph.Graph, error) {
-	return NewSlower(store, recordedPause)
+	return NewHeld(store, func(context.Context, string, int) {})
 }
 
-// NewSlower returns the graphs with another time between two events of the graph "slow". In a recording, a client sends
-// several requests before the last of these events.
-func NewSlower(store checkpoint.Store, pause time.Duration) (map[string]*graph.Graph, error) {
+// NewHeld returns the graphs. After each event, the graph "slow" calls pass with the id of the thread and the number of events of the
+// run so far, and goes on when pass returns.
+func NewHeld(store checkpoint.Store, pass func(ctx context.Context, thread string, events int)) (map[string]*graph.Graph, error) {
 	o := graph.Options{Checkpoints: store}
 	out := map[string]*graph.Graph{}
 	var errs []error
 	for name, build := range map[string]func(graph.Options) (*graph.Graph, error){
 		"echo": echoGraph, "tools": toolsGraph, "approve": approveGraph, "approve2": approve2Graph,
-		"fanout": fanoutGraph, "sub": subGraph, "slow": func(o graph.Options) (*graph.Graph, error) { return slowGraph(o, pause) }, "fail": failGraph,
+		"fanout": fanoutGraph, "sub": subGraph, "slow": func(o graph.Options) (*graph.Graph, error) { return slowGraph(o, pass) }, "fail": failGraph,
 	} {
 		g, err := build(o)
 		out[name], errs = g, append(errs, err)

@@ -14,17 +14,21 @@ var (
 	steps = state.Append[string]("steps")
 )
 
-func slowGraph(o graph.Options, pause time.Duration) (*graph.Graph, error) {
+func slowGraph(o graph.Options, pass func(ctx context.Context, thread string, events int)) (*graph.Graph, error) {
 	b := graph.New("slow", tag, n, steps)
 	b.Node("begin", func(_ context.Context, s state.View) (state.Update, error) {
 		return state.Update{steps.Put(tag.Get(s) + ":begin")}, nil
 	})
 	b.Node("work", func(ctx context.Context, s state.View) (state.Update, error) {
+		at, _ := graph.FromContext(ctx)
 		for i := range n.Get(s) {
 			graph.Emit(ctx, map[string]any{"tag": tag.Get(s), "step": i})
 			select {
-			case <-time.After(pause):
+			case <-time.After(recordedPause):
+				pass(ctx, at.Thread, i+1)
 			case <-ctx.Done():
+			}
+			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 		}

@@ -52,8 +52,8 @@ type exchange struct {
 }
 
 // Run sends the requests of a scenario to a server and returns the differences. Without any, the
-// scenario has passed.
-func (s *Scenario) Run(ctx context.Context, base string, hooks *Hooks) []string {
+// scenario has passed. The graphs of the server pass the gate.
+func (s *Scenario) Run(ctx context.Context, base string, hooks *Hooks, gate *Gate) []string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	word := "c" + strings.ReplaceAll(uuid.New(), "-", "")[18:]
@@ -62,7 +62,15 @@ func (s *Scenario) Run(ctx context.Context, base string, hooks *Hooks) []string 
 		vars[name] = uuid.New()
 	}
 	var exchanges []*exchange
+	release := func() {}
+	defer func() { release() }()
 	for i := range s.Steps {
+		if s.Steps[i].waits() {
+			release()
+		}
+		if held := s.Steps[i].hold(gate, vars); held != nil {
+			release = held
+		}
 		x, err := s.Steps[i].run(ctx, base, hooks, vars)
 		if err != nil {
 			return []string{fmt.Sprintf("%s: %v", s.Steps[i].Name, err)}

@@ -111,21 +111,22 @@ func TestProtocolOverReplicas(t *testing.T) {
 	}{
 		"two": {pgtest.DirectURL, 2}, "four": {pgtest.DirectURL, 4}, "two behind PgBouncer": {pgtest.PooledURL, 2},
 	} {
-		t.Run(name, func(t *testing.T) { // one after the other: the cases depend on time
+		t.Run(name, func(t *testing.T) { // one after the other: some cases depend on time
 			m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{}) // one for all replicas
 			require.NoError(t, err)
 			schema := pgtest.Schema(t)
+			gate := replaytest.NewGate()
 			var replicas []string
 			for range c.replicas {
 				replicas = append(replicas, startReplica(t, c.address(t), schema, riverqueue.Options{}, func(o *server.Options, checkpoints *pgcheckpoint.Store) {
 					var err error
-					o.Graphs, err = protocolgraphs.NewSlower(checkpoints, replicaPause)
+					o.Graphs, err = protocolgraphs.NewHeld(checkpoints, gate.Pass)
 					require.NoError(t, err)
 					o.Values = m.Values()
 					o.Webhooks = server.Webhooks{Hosts: []string{"127.0.0.1"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, HTTP: true}
 				}))
 			}
-			passed, scenarios := replay(t, alternate(t, replicas...)), 0
+			passed, scenarios := replay(t, alternate(t, replicas...), gate), 0
 			scenarios = len(readScenarios(t))
 			assert.Equal(t, scenarios, passed)
 			t.Logf("protocol over %d replicas: %d cases, %d passed", c.replicas, scenarios, passed)
@@ -133,13 +134,8 @@ func TestProtocolOverReplicas(t *testing.T) {
 	}
 }
 
-// replicaPause is longer than in the recordings. Behind a pooler, a client learns of an event up to 250 ms later, and so does
-// a replica of a request to cancel its run.
-const replicaPause = 300 * time.Millisecond
-
-// replay runs the recorded cases and returns how many passed. A node lasts a few seconds, in which a client sends several
-// requests: few cases run at once.
-func replay(t *testing.T, base string) (passed int) {
+// replay runs the recorded cases and returns how many passed. Few run at once, since the replicas share a database.
+func replay(t *testing.T, base string, gate *replaytest.Gate) (passed int) {
 	t.Helper()
 	hooks := replaytest.NewHooks()
 	t.Cleanup(hooks.Close)
@@ -150,7 +146,7 @@ func replay(t *testing.T, base string) (passed int) {
 		slots <- struct{}{}
 		go func() {
 			defer func() { <-slots }()
-			results[i] = scenarios[i].Run(t.Context(), base, hooks)
+			results[i] = scenarios[i].Run(t.Context(), base, hooks, gate)
 		}()
 	}
 	for range cap(slots) {

@@ -1,0 +1,67 @@
+package replaytest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// A Gate holds a run while a scenario sends the requests that were recorded during the run, however slow the machine is. The graph
+// of the run calls Pass after each event that it emits. A new Gate holds no run. It is safe for concurrent use.
+type Gate struct {
+	mu   sync.Mutex
+	held map[string]hold // by thread
+}
+
+type hold struct {
+	after int // events of the run
+	over  chan struct{}
+}
+
+// NewGate returns a Gate.
+func NewGate() *Gate { return &Gate{held: map[string]hold{}} }
+
+// Pass waits while a scenario holds the thread, if the run has emitted as many events as the scenario waits for. It returns when
+// ctx ends.
+func (g *Gate) Pass(ctx context.Context, thread string, events int) {
+	g.mu.Lock()
+	h, held := g.held[thread]
+	g.mu.Unlock()
+	if !held || events < h.after {
+		return
+	}
+	select {
+	case <-h.over:
+	case <-ctx.Done():
+	}
+}
+
+// hold holds a thread after a number of events of a run. The function ends the hold.
+func (g *Gate) hold(thread string, after int) (release func()) {
+	h := hold{after, make(chan struct{})}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.held[thread] = h
+	return sync.OnceFunc(func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		close(h.over)
+		delete(g.held, thread)
+	})
+}
+
+// hold holds the run that a step begins if the next steps were recorded while it ran. The function ends the hold; it is nil if
+// there is none.
+func (st *step) hold(g *Gate, vars map[string]any) (release func()) {
+	if st.Background == nil || st.Background.Until == nil || st.Background.Until.Event != "custom" {
+		return nil
+	}
+	return g.hold(fmt.Sprint(vars["t"]), st.Background.Until.Count)
+}
+
+// waits reports whether the step waits for the end of a run.
+func (st *step) waits() bool {
+	return st.Poll != nil || st.Request != nil && st.Request.Method == http.MethodGet && strings.HasSuffix(st.Request.Path, "/join")
+}
