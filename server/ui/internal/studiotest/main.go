@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
@@ -73,7 +74,10 @@ func serve(ctx context.Context, listen string, large, readOnly bool) error {
 		return err
 	}
 	_, _ = fmt.Fprintf(os.Stdout, "http://%s/studio/\n", listener.Addr())
-	web := &http.Server{Handler: s} //nolint:gosec // it serves a test on this machine
+	mux, releaseOnce := http.NewServeMux(), sync.OnceFunc(func() { close(release) })
+	mux.Handle("/", s)
+	mux.HandleFunc("POST /release", func(http.ResponseWriter, *http.Request) { releaseOnce() })
+	web := &http.Server{Handler: mux} //nolint:gosec // it serves a test on this machine
 	go func() {
 		<-ctx.Done()
 		_ = web.Close()
