@@ -44,13 +44,28 @@ func newLink(on Conn, o *Options) (*link, error) {
 	if l.timeout == 0 {
 		l.timeout = defaultTimeout
 	}
-	if _, ok := on.(pgx.Tx); ok {
-		l.retries.Once = true // a failed transaction cannot continue
-	}
 	if pooled(on, o.Pooling) && pgdb.Caches(on) {
 		l.mode = []any{pgx.QueryExecModeExec}
 	}
 	return l, l.check()
+}
+
+// inTransaction reports whether the next statement is part of a transaction of the caller.
+func (l *link) inTransaction() bool {
+	switch on := l.on.(type) {
+	case pgx.Tx:
+		return true
+	case *pgx.Conn:
+		return on.PgConn().TxStatus() != 'I' // not idle
+	}
+	return false
+}
+
+// retry calls fn with the retries of the link, or once in a transaction of the caller: after an error, it cannot continue.
+func (l *link) retry(ctx context.Context, limit time.Duration, may func(pgdb.Fault) bool, fn func(context.Context) error) error {
+	r := l.retries
+	r.Once = l.inTransaction()
+	return r.Do(ctx, limit, may, fn)
 }
 
 // check returns an error if Before is set, the connection goes through a transaction pooler, and
@@ -65,7 +80,7 @@ func (l *link) check() error {
 // read sends one statement in one round trip, and calls fn for each row. It may send the statement
 // again after any temporary fault; it calls reset before each attempt.
 func (l *link) read(ctx context.Context, sql string, args []any, reset func(), fn func(pgx.Rows) error) error {
-	return l.retries.Do(ctx, l.timeout, pgdb.AnyFault, func(ctx context.Context) error {
+	return l.retry(ctx, l.timeout, pgdb.AnyFault, func(ctx context.Context) error {
 		reset()
 		return l.query(ctx, sql, args, fn)
 	})
@@ -74,7 +89,7 @@ func (l *link) read(ctx context.Context, sql string, args []any, reset func(), f
 // write is like read, for a statement that must not take effect twice. It sends the statement again
 // only if the first attempt had no effect.
 func (l *link) write(ctx context.Context, sql string, args []any, reset func(), fn func(pgx.Rows) error) error {
-	return l.retries.Do(ctx, l.timeout, pgdb.Unsent, func(ctx context.Context) error {
+	return l.retry(ctx, l.timeout, pgdb.Unsent, func(ctx context.Context) error {
 		reset()
 		return l.query(ctx, sql, args, fn)
 	})

@@ -80,7 +80,7 @@ func (d *DB) migrate(ctx context.Context) error {
 
 // labour calls fn in a transaction with the time limit labour. It may call fn again after a fault.
 func (d *DB) labour(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
-	return d.link.retries.Do(ctx, labour, pgdb.AnyFault, func(ctx context.Context) error {
+	return d.link.retry(ctx, labour, pgdb.AnyFault, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, d.link.on, func(tx pgx.Tx) error { return fn(ctx, tx) })
 	})
 }

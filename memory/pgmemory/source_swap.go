@@ -55,7 +55,7 @@ func (k *documentStore) swap(ctx context.Context, c *driver.SourceChange) error 
 	}
 	d := k.db
 	limit := d.link.timeout + time.Duration(len(l.fresh))*perChunk
-	return d.link.retries.Do(ctx, limit, pgdb.Unsent, func(ctx context.Context) error {
+	return d.link.retry(ctx, limit, pgdb.Unsent, func(ctx context.Context) error {
 		if len(l.fresh) <= load {
 			_, err := d.swapIn(ctx, d.link, c, l, l.fresh)
 			return err

@@ -123,7 +123,7 @@ func (v *valueStore) next(ctx context.Context, s driver.Scope, q *driver.ValueSe
 	chosen := valueColumns + ` FROM weft.mem_value f WHERE ` + sel.where + order + ` LIMIT ` + sel.add(most, "bigint")
 	text := sel.with + ` SELECT ` + chosen
 	if q.Refresh {
-		text = sel.with + refreshing(chosen, order, v.db.link.retries.Once)
+		text = sel.with + refreshing(chosen, order, v.db.link.inTransaction())
 	}
 	var r itemRow
 	dest := r.dest()

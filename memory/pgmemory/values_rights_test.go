@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -224,12 +225,19 @@ func TestRefreshGivesUpALock(t *testing.T) {
 	tx, err := p.pool(t).Begin(ctx)
 	require.NoError(t, err)
 	defer func() { _ = tx.Rollback(ctx) }()
-	db, err := pgmemory.New(ctx, tx, p.options)
+	conn := p.conn(t)
+	_, err = conn.Exec(ctx, `BEGIN`)
 	require.NoError(t, err)
-	for _, err := range db.Values().Find(ctx, ann, read) {
+	for name, on := range map[string]pgmemory.Conn{"a transaction": tx, "a connection with a transaction": conn} {
+		db, err := pgmemory.New(ctx, on, p.options)
 		require.NoError(t, err)
+		for _, err := range db.Values().Find(ctx, ann, read) {
+			require.NoError(t, err)
+		}
+		rows, err := on.Query(ctx, `SHOW lock_timeout`)
+		require.NoError(t, err)
+		limit, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		assert.Equal(t, "0", limit, name)
 	}
-	var limit string
-	require.NoError(t, tx.QueryRow(ctx, `SHOW lock_timeout`).Scan(&limit))
-	assert.Equal(t, "0", limit)
 }
