@@ -82,7 +82,7 @@ func serveReplica(dir string) error {
 	if err != nil {
 		return err
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, nil)) // River's clients tell their ids
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil)).With("process", os.Getpid()) // River's clients tell their ids
 	s, err := server.New(server.Options{
 		Graphs: map[string]*graph.Graph{"steps": g}, Runs: store, Logger: logger, MaxRuns: c.MaxRuns,
 		Queue: riverqueue.New(pool, riverqueue.Options{Schema: c.Schema, Lease: c.Lease, UserRuns: c.UserRuns, Sweep: 5 * time.Second, Logger: logger}),

@@ -110,7 +110,6 @@ type round struct {
 	between  time.Duration // the mean time between two faults
 	lease    time.Duration
 	counts   map[string]int
-	stopped  map[string]bool // the ids of processes that were stopped
 
 	mu     sync.Mutex
 	killed []string // the ids of River's clients in the processes that were killed
@@ -118,7 +117,7 @@ type round struct {
 
 func newRound(t *testing.T, schema string, lease time.Duration, urls ...string) *round {
 	t.Helper()
-	n := &round{t: t, lease: lease, counts: map[string]int{}, stopped: map[string]bool{}}
+	n := &round{t: t, lease: lease, counts: map[string]int{}}
 	effects := filepath.Join(t.TempDir(), effectsFile)
 	for _, url := range urls {
 		n.configs = append(n.configs, replicaConfig{
@@ -153,11 +152,9 @@ func (n *round) kill(context.Context) string {
 // stop stops a replica for longer than its lease.
 func (n *round) stop(ctx context.Context) string {
 	r := n.any()
-	pid := r.signal(syscall.SIGSTOP)
-	if pid == 0 {
+	if r.signal(syscall.SIGSTOP) == 0 {
 		return ""
 	}
-	n.stopped[fmt.Sprint(pid)] = true
 	select {
 	case <-time.After(2 * n.lease):
 	case <-ctx.Done():
@@ -233,7 +230,7 @@ func (n *round) run(total int) {
 	assert.Positive(t, n.taken(), "jobs of killed replicas that others took")
 	again, late := n.checkEffects(threads * runsThread * supersteps)
 	took := time.Since(begun)
-	t.Logf("%d replicas, %d runs in %v (%.0f a second), faults: %v; %d streams, %d events, each once; %d effects again before their result was stored, %d late ones of stopped replicas",
+	t.Logf("%d replicas, %d runs in %v (%.0f a second), faults: %v; %d streams, %d events, each once; %d effects again before their result was stored, %d late ones of replicas whose jobs were taken",
 		len(n.replicas), c.ended.Load(), took.Round(time.Millisecond), float64(c.ended.Load())/took.Seconds(), n.counts, c.streams.Load(), c.events.Load(), again, late)
 	if t.Failed() {
 		n.showLogs()
@@ -251,6 +248,20 @@ func (n *round) taken() int {
 		AND attempted_by[cardinality(attempted_by)] = ANY ($1::text[])`, killed)
 }
 
+// late returns the ids of the processes of which others have taken jobs: those that were killed or stopped, and those that a busy
+// machine kept from their leases for as long.
+func (n *round) late() map[string]bool {
+	clients := pgtest.Ask[[]string](n.t, n.configs[0].Database, `SELECT array_agg(DISTINCT attempted_by[cardinality(attempted_by)])
+		FROM `+n.configs[0].Schema+`.river_job WHERE errors[cardinality(errors)]->>'error' = 'the server of the job has died'`)
+	out := map[string]bool{}
+	for _, r := range n.replicas {
+		for process, client := range r.clients() {
+			out[process] = out[process] || slices.Contains(clients, client)
+		}
+	}
+	return out
+}
+
 func (n *round) showLogs() {
 	for i, r := range n.replicas {
 		data, _ := os.ReadFile(filepath.Join(r.dir, "log"))
@@ -259,11 +270,12 @@ func (n *round) showLogs() {
 }
 
 // checkEffects fails if an effect was repeated after its result was stored. It returns how many were repeated before.
-// A replica that is stopped in a node goes on with the node when it wakes: it may have the effect late, but cannot
-// store its result.
+// A replica that is stopped in a node, or slow for as long, goes on with the node later, when others have taken its jobs: it may
+// have the effect late, but cannot store its result.
 func (n *round) checkEffects(want int) (again, late int) {
 	data, err := os.ReadFile(n.configs[0].Effects)
 	require.NoError(n.t, err)
+	taken := n.late()
 	stored, did, lateBy := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(string(data)) {
 		f := strings.Fields(line)
@@ -273,7 +285,7 @@ func (n *round) checkEffects(want int) (again, late int) {
 			assert.False(n.t, lateBy[by], "a result was stored after that of another replica: %s", key)
 			stored[key] = true
 			continue
-		case stored[key] && n.stopped[f[2]]:
+		case stored[key] && taken[f[2]]:
 			lateBy[by] = true
 			late++
 		case stored[key]:

@@ -6,9 +6,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -99,16 +101,28 @@ func (r *replica) signal(s syscall.Signal) int {
 
 // client returns the id of River's client in the process, or of the one before. It is "" before the first.
 func (r *replica) client() (id string) {
-	data, err := os.ReadFile(filepath.Join(r.dir, "log"))
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(data)) {
-		if _, after, ok := strings.Cut(line, `msg="River client started" client_id=`); ok {
-			id = strings.TrimSpace(after)
-		}
+	for _, client := range r.clients() {
+		id = client
 	}
 	return id
+}
+
+// started matches the line of a log in which a process tells the id of its client of River.
+var started = regexp.MustCompile(`msg="River client started" process=(\d+) client_id=(\S+)`)
+
+// clients returns the ids of the processes so far, in their order, with the ids of their clients of River.
+func (r *replica) clients() iter.Seq2[string, string] {
+	return func(yield func(process, client string) bool) {
+		data, err := os.ReadFile(filepath.Join(r.dir, "log"))
+		if err != nil {
+			return
+		}
+		for _, found := range started.FindAllStringSubmatch(string(data), -1) {
+			if !yield(found[1], found[2]) {
+				return
+			}
+		}
+	}
 }
 
 // address returns the address of the process, or of the one before.
