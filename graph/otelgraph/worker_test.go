@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -57,7 +58,7 @@ func TestTasksInAWorkerAreTraced(t *testing.T) {
 			t.Parallel()
 			r := record(otelgraph.Options{})
 			asked := graph.NewInterrupt[string, string]("asked")
-			g := newOuter(t, r.Telemetry, asked, func(g *graph.Graph, s graph.TaskSet) error {
+			g := newOuter(t, r.Telemetry, asked, func(_ context.Context, g *graph.Graph, s graph.TaskSet) error {
 				ctx := context.Background()
 				if tt.job != nil {
 					_, span := r.provider.Tracer("test").Start(ctx, "job")
@@ -88,6 +89,30 @@ func TestTasksInAWorkerAreTraced(t *testing.T) {
 	}
 }
 
+// TestTasksInAWorkerContinueTheTraceOfTheRun proves that the context of Execute has the span of the superstep: an executor that sends
+// its trace context with a task, by a propagator of OpenTelemetry, continues the trace of the run in the worker.
+func TestTasksInAWorkerContinueTheTraceOfTheRun(t *testing.T) {
+	t.Parallel()
+	r := record(otelgraph.Options{})
+	asked := graph.NewInterrupt[string, string]("asked")
+	g := newOuter(t, r.Telemetry, asked, func(ctx context.Context, g *graph.Graph, s graph.TaskSet) error {
+		sent := propagation.MapCarrier{} // the headers of the message to the worker
+		propagation.TraceContext{}.Inject(ctx, sent)
+		return g.RunTasks(propagation.TraceContext{}.Extract(context.Background(), sent), s)
+	})
+	_, err := g.Thread("t").Invoke(t.Context(), graph.Begin())
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"invoke_workflow outer outcome=paused",
+		"  superstep outcome=paused",
+		"    task sub outcome=paused",
+		"      invoke_workflow inner outcome=paused",
+		"        superstep outcome=paused",
+		"          task ask outcome=paused",
+		"            chat echo outcome=done",
+	}, tree(r.take(), "weft.outcome"))
+}
+
 // TestTasksInAWorkerAreSampled proves that a task in a worker without a span is not traced if the SDK does not sample it.
 func TestTasksInAWorkerAreSampled(t *testing.T) {
 	t.Parallel()
@@ -96,7 +121,9 @@ func TestTasksInAWorkerAreSampled(t *testing.T) {
 		Traces: sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter), sdktrace.WithSampler(sdktrace.NeverSample())), Metrics: noop.NewMeterProvider(),
 	})
 	asked := graph.NewInterrupt[string, string]("asked")
-	g := newOuter(t, telemetry, asked, func(g *graph.Graph, s graph.TaskSet) error { return g.RunTasks(context.Background(), s) })
+	g := newOuter(t, telemetry, asked, func(_ context.Context, g *graph.Graph, s graph.TaskSet) error {
+		return g.RunTasks(context.Background(), s)
+	})
 	snap, err := g.Thread("t").Invoke(t.Context(), graph.Begin())
 	require.NoError(t, err)
 	snap, err = g.Thread("t").Invoke(t.Context(), asked.Answer(snap.Pauses[0].ID, "yes"))
@@ -106,7 +133,7 @@ func TestTasksInAWorkerAreSampled(t *testing.T) {
 }
 
 // newOuter returns a graph whose tasks run is given, with another build of the graph. A subgraph asks a model and a person.
-func newOuter(t *testing.T, telemetry *otelgraph.Telemetry, asked *graph.Interrupt[string, string], run func(*graph.Graph, graph.TaskSet) error) *graph.Graph {
+func newOuter(t *testing.T, telemetry *otelgraph.Telemetry, asked *graph.Interrupt[string, string], run func(context.Context, *graph.Graph, graph.TaskSet) error) *graph.Graph {
 	t.Helper()
 	inner := graph.New("inner", text)
 	inner.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
@@ -123,9 +150,9 @@ func newOuter(t *testing.T, telemetry *otelgraph.Telemetry, asked *graph.Interru
 	b.Edge(graph.Start, "sub")
 	store := memcheckpoint.New(memcheckpoint.Options{})
 	worker := compile(t, b, telemetry.Graph(graph.Options{Checkpoints: store}))
-	executor := &graph.Executor{Execute: func(_ context.Context, sets []graph.TaskSet) error {
+	executor := &graph.Executor{Execute: func(ctx context.Context, sets []graph.TaskSet) error {
 		for _, s := range sets {
-			if err := run(worker, s); err != nil {
+			if err := run(ctx, worker, s); err != nil {
 				return err
 			}
 		}
