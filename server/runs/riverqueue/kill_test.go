@@ -295,8 +295,31 @@ func (n *round) checkEffects(want int) (again, late int) {
 		}
 		did[key] = true
 	}
-	assert.Equal(n.t, want, len(did), "effects") // Len would print all of them
+	if !assert.Equal(n.t, want, len(did), "effects") { // Len would print all of them
+		n.showOdd(string(data), did)
+	}
 	return again, late
+}
+
+// showOdd logs the effects of the threads that have too many or too few.
+func (n *round) showOdd(data string, did map[string]bool) {
+	byThread := map[string]int{}
+	for key := range did {
+		thread, _, _ := strings.Cut(key, "/")
+		byThread[thread]++
+	}
+	for thread, effects := range byThread {
+		if effects == runsThread*supersteps {
+			continue
+		}
+		var lines []string
+		for line := range strings.Lines(data) {
+			if strings.Contains(line, " "+thread+"/") {
+				lines = append(lines, line)
+			}
+		}
+		n.t.Logf("thread %s has %d effects: %v", thread, effects, lines)
+	}
 }
 
 // linesWith returns the lines that contain a word.
