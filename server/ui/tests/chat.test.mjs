@@ -529,8 +529,8 @@ test("a print has all messages, and nothing but the conversation", limit, () => 
     await chat.say(texts.at(-1));
   }
   assert.equal(await page.getByRole("article", { name: "You" }).filter({ hasText: texts[0] }).count(), 0, "all messages are on the screen: the test shows nothing");
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint"))); // first, as in a browser: no scroll event of the page on paper counts
   await page.emulateMedia({ media: "print" });
-  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   const seen = await page.evaluate(() => ({ text: document.body.innerText, height: document.documentElement.scrollHeight, last: [...document.querySelectorAll("article")].at(-1).getBoundingClientRect().bottom }));
   for (const text of texts) assert.ok(seen.text.includes(`\n${text}\n`), `${text} is not printed`);
   assert.doesNotMatch(seen.text, /New chat|Theme:|Write a message/);

@@ -183,10 +183,14 @@ func (p place) says(words []string, form *regexp.Regexp) bool {
 
 // has reports whether a part of the passage, with the heading, has words that begin like each of the words.
 func (p place) has(part string, words []string) bool {
-	own := strings.FieldsFunc(strings.ToLower(p.Heading+" "+part), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	return !slices.ContainsFunc(words, func(w string) bool {
-		start := w[:max(min(len(w), 4), len(w)-3)] // without an ending such as "ing"
-		return !slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, strings.ToLower(start)) })
+	split := func(text string) []string {
+		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	}
+	own := split(p.Heading + " " + part)
+	return !slices.ContainsFunc(split(strings.Join(words, " ")), func(w string) bool {
+		r := []rune(w)
+		start := string(r[:max(min(len(r), 4), len(r)-3)]) // without an ending such as "ing"
+		return !slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, start) })
 	})
 }
 

@@ -116,7 +116,8 @@ func (t talk) define() ([]lookup, string) {
 	return ask(toolSearch, map[string]any{"query": words, "limit": 8}), ""
 }
 
-// light are words that say little about the subject of a question. If the file lacks them, the search goes without them.
+// light are words that say little about the subject of a question. If the file lacks them, the search goes without them,
+// and the answer does not name them.
 var light = strings.Fields("along already bring come exactly go got run still take takes yet")
 
 // lighter removes the light words that the file lacks, if other words remain.
