@@ -24,9 +24,9 @@ import (
 // enum tag lists its values. [OneOf] makes a struct a union.
 //
 // By default the model answers by calling a tool with this schema; see [AnswerTool]. The
-// tool has the name r.Format.Name; empty means "answer". If r.Format has the type [FormatSchema] or [FormatJSON], the model writes JSON instead. If
-// r.Format.Schema is set, the model gets it instead of the schema of T. As also accepts an
-// answer that the model writes as text.
+// tool has the name r.Format.Name; empty means "answer". If r.Format has the type
+// [FormatSchema] or [FormatJSON], the model writes JSON instead. If r.Format.Schema is set, the
+// model gets it instead of the schema of T. As also accepts an answer that the model writes as text.
 //
 // In a graph, the events of the run do not have the chunks of the answer, unless the model
 // emits them: [WithWrap] gives the context such a model.

@@ -127,6 +127,42 @@ func pauseAndAnswer(t *testing.T, store checkpoint.Store, thread string, decorat
 	runs.want(t, "n", 2)
 }
 
+// TestADrainOfAnotherRunIsAFailure proves that Retry repeats a node whose separate run on another thread was drained, and
+// that Recover handles its error.
+func TestADrainOfAnotherRunIsAFailure(t *testing.T) {
+	t.Parallel()
+	other := build(t, func(b *graph.Builder) {
+		b.Node("n", mark("n"))
+		b.Edge(graph.Start, "n")
+	})
+	attempts := 0
+	work := func(ctx context.Context, _ state.View) (state.Update, error) {
+		if attempts++; attempts > 1 {
+			return state.Update{trail.Put("repeated")}, nil
+		}
+		stopped, drain := context.WithCancelCause(ctx)
+		drain(graph.ErrDrained)
+		_, err := other.Thread("other").Invoke(stopped, note.Put("go"))
+		return nil, err
+	}
+	handle := func(_ context.Context, _ state.View, err error) (state.Update, error) {
+		require.ErrorIs(t, err, graph.ErrDrained)
+		return state.Update{trail.Put("handled")}, nil
+	}
+	for want, fn := range map[string]graph.NodeFunc{
+		"repeated": node.Retry(node.RetryPolicy{Initial: -1}, work),
+		"handled":  node.Recover(handle, work),
+	} {
+		attempts = 0
+		snap, err := build(t, func(b *graph.Builder) {
+			b.Node("n", fn)
+			b.Edge(graph.Start, "n")
+		}).Thread(want).Invoke(t.Context(), note.Put("go"))
+		require.NoError(t, err, want)
+		require.Equal(t, []string{want}, trail.Get(snap))
+	}
+}
+
 // TestADrainedSubgraphIsNoFailure proves that Retry does not repeat a subgraph that was drained, and that Recover does not
 // handle its end.
 func TestADrainedSubgraphIsNoFailure(t *testing.T) {

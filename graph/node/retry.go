@@ -30,9 +30,9 @@ type RetryPolicy struct {
 	If func(error) bool
 }
 
-// Retry runs a node again when it fails, unless the run's context has ended. A pause and
-// [graph.ErrDrained], with which a subgraph ends, are not failures. The updates of failed attempts are dropped, and results of graph.Once
-// are kept.
+// Retry runs a node again when it fails, unless the run's context has ended. A pause is not a
+// failure. A subgraph that ends because the run was drained has not failed either. The updates of
+// failed attempts are dropped, and results of graph.Once are kept.
 func Retry(p RetryPolicy, fn graph.NodeFunc) graph.NodeFunc {
 	if fn == nil {
 		return nil
@@ -42,7 +42,7 @@ func Retry(p RetryPolicy, fn graph.NodeFunc) graph.NodeFunc {
 		wait := min(p.Initial, p.Max)
 		for attempt := 1; ; attempt++ {
 			update, err := engine.Protect(engine.Func(fn))(engine.WithAttempt(ctx, attempt), s)
-			if err == nil || engine.AskedIn(ctx) || graph.IsPause(err) || errors.Is(err, graph.ErrDrained) {
+			if err == nil || engine.AskedIn(ctx) || graph.IsPause(err) || engine.DrainedIn(ctx, err) {
 				return update, err
 			}
 			if attempt >= p.Attempts || ctx.Err() != nil || !p.If(err) {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -39,6 +40,12 @@ func (r *run) storeResult(t *Task) error {
 
 // drained reports whether the task ended because a subgraph in it was drained.
 func (t *Task) drained() bool { return errors.Is(t.err, ErrDrained) && t.scope.ctx.drained() }
+
+// DrainedIn reports whether err is [ErrDrained] of the run of ctx, and not that of another run.
+func DrainedIn(ctx context.Context, err error) bool {
+	t := TaskOf(ctx)
+	return t != nil && errors.Is(err, ErrDrained) && t.scope.ctx.drained()
+}
 
 // result returns the pending writes that hold the outcome of the task.
 func (t *Task) result() ([]checkpoint.Write, error) {
