@@ -150,12 +150,15 @@ func ordered(found []runs.Record, now time.Time) ([]storedRun, error) {
 // sortDue sorts runs in the order of their execution.
 func sortDue(list []storedRun) {
 	slices.SortStableFunc(list, func(a, b storedRun) int {
-		if c := boolOrder(a.Status == runRunning, b.Status == runRunning); c != 0 {
+		if c := boolOrder(a.begun(), b.begun()); c != 0 {
 			return c
 		}
 		return a.due().Compare(b.due())
 	})
 }
+
+// begun reports whether a server has begun the run. A run that was drained is pending again.
+func (r *storedRun) begun() bool { return r.Status == runRunning || r.data.Started }
 
 // others reports whether other runs of the thread are executed or wait.
 func (s *Server) others(ctx context.Context, a *activeRun) (bool, error) {

@@ -225,3 +225,17 @@ func TestQueueIsBounded(t *testing.T) {
 		})
 	}
 }
+
+// A run that a drain has handed over is pending again, and has its input in the state of the thread. It goes on before a run that
+// was accepted earlier and has not begun, which would take its place at the newest checkpoint.
+func TestARunThatWasDrainedComesFirst(t *testing.T) {
+	t.Parallel()
+	at := time.Now().Add(-time.Minute)
+	list, err := ordered([]runs.Record{
+		{ID: "waiting", Status: runPending, Created: at, Data: encoded(runData{})},
+		{ID: "drained", Status: runPending, Created: at.Add(time.Millisecond), Data: encoded(runData{Started: true, Attempt: 1})},
+	}, time.Now())
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	assert.Equal(t, "drained", list[0].ID)
+}
