@@ -323,10 +323,6 @@ func (s *Server) resumeRuns() error {
 	if err != nil {
 		return err
 	}
-	// A run that had begun comes first in its lane.
-	slices.SortStableFunc(found, func(a, b runs.Record) int {
-		return boolOrder(a.Status == runRunning, b.Status == runRunning)
-	})
 	var list []*activeRun
 	threads := map[string][]*activeRun{}
 	for _, r := range found {
@@ -339,6 +335,9 @@ func (s *Server) resumeRuns() error {
 			return err
 		}
 		list = append(list, a)
+	}
+	begunFirst(list)
+	for _, a := range list {
 		threads[a.thread] = append(threads[a.thread], a)
 	}
 	for _, a := range list {
@@ -364,6 +363,12 @@ func (s *Server) resumeRuns() error {
 		defer s.mu.Unlock()
 		return s.lanes[t.ID] != nil
 	})
+}
+
+// begunFirst puts the runs that a server has begun before the others. One that was drained is pending again.
+func begunFirst(list []*activeRun) {
+	begun := func(a *activeRun) bool { return a.record.Status == runRunning || a.data.Started }
+	slices.SortStableFunc(list, func(a, b *activeRun) int { return boolOrder(begun(a), begun(b)) })
 }
 
 // stopEarlier stops the runs of the thread that were there before this one, if its strategy says so.

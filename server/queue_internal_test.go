@@ -238,4 +238,8 @@ func TestARunThatWasDrainedComesFirst(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list, 2)
 	assert.Equal(t, "drained", list[0].ID)
+
+	taken := []*activeRun{{id: "waiting", data: &runData{}}, {id: "drained", data: &runData{Started: true}}}
+	begunFirst(taken) // for a server without a queue
+	assert.Equal(t, "drained", taken[0].id)
 }
