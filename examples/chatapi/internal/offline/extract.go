@@ -15,8 +15,8 @@ import (
 const tells = `i am|i'm|i’m|i live|i work|i use|i need|i have|i like|i love|i prefer|i hate|i don't like|i do not like|i moved|i have moved|i['’]ve moved|i no longer|my|our|we are|we use|call me`
 
 var (
-	// abbreviated finds a word at the end that a stop shortens, such as a title: "Dr. Weiss".
-	abbreviated = regexp.MustCompile(`(?:^|[\s.])(?:\p{Lu}\p{L}?|\p{L}|Mrs|Prof)$`)
+	// abbreviated finds a title, an initial other than I, or a letter after a stop at the end: "Dr", "J", "e.g".
+	abbreviated = regexp.MustCompile(`(?:^|\s)(?:Dr|Mr|Mrs|Ms|St|Prof|[^\P{Lu}I])$|\.\p{L}$`)
 
 	ends = regexp.MustCompile(`[.!;\n]+(?:\s+|$)`)
 	says = regexp.MustCompile(`(?i)^(?:(?:well|and|but|so|by the way|also|no|oh|sorry|actually|now),? )*((?:` + tells + `)\b.+|(?:i don['’]t|i do not)\b.+\bany ?more\b.*` +
@@ -52,11 +52,12 @@ func Extract(_ context.Context, t extract.Turn) ([]extract.Proposal, error) {
 	return found, nil
 }
 
-// statements cuts a text behind the stops that end sentences.
+// statements cuts a text behind the stops that end sentences. The stop of an abbreviation ends one if a line or the text
+// ends there.
 func statements(text string) (list []string) {
 	begin := 0
 	for _, at := range ends.FindAllStringIndex(text, -1) {
-		if abbreviated.MatchString(text[begin:at[0]]) && text[at[0]] == '.' {
+		if within := text[at[0]] == '.' && at[1] < len(text) && !strings.Contains(text[at[0]:at[1]], "\n"); within && abbreviated.MatchString(text[begin:at[0]]) {
 			continue
 		}
 		list = append(list, strings.TrimSpace(text[begin:at[0]]))

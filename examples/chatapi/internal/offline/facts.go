@@ -47,7 +47,7 @@ func (t talk) recalled() []fact {
 	}
 	list := facts(answers[0])
 	if !ofAll.MatchString(t.message) && !isOfUser(t.message) {
-		list = about(keywords(t.message), list)
+		list = about(keywords(t.message), list, akin)
 	}
 	if len(answers) > 1 {
 		newest := facts(answers[1])
@@ -70,13 +70,17 @@ func keywords(message string) []string {
 	return slices.DeleteFunc(slices.Collect(maps.Keys(wordsOf(message))), func(word string) bool { return amounts[word] })
 }
 
+// isVague reports whether a question is not about the user and has only one keyword. Then a fact with the word need not be
+// the answer.
+func (t talk) isVague() bool { return !isOfUser(t.message) && len(keywords(t.message)) == 1 }
+
 // told says what was recalled, and whether no fact has all words of the question.
 func (t talk) told(list []fact) string {
 	text := "You told me:\n- " + toYou(list[0].Content)
 	if len(list) > 1 {
 		text = "You told me, the newest first:" + dated(list)
 	}
-	if words := keywords(t.message); len(words) > 0 && len(about(words, list)) == 0 && !ofAll.MatchString(t.message) {
+	if words := keywords(t.message); len(words) > 0 && len(about(words, list, akin)) == 0 && !ofAll.MatchString(t.message) {
 		return "I remember nothing with all of your words. " + text
 	}
 	return text
@@ -87,14 +91,20 @@ func (t talk) unordered() bool {
 	return len(t.recalls()) == 1 && len(t.recalled()) > 1 && !ofAll.MatchString(t.message) && !t.last
 }
 
-// root cuts the ending of a verb off a word.
-func root(word string) string {
-	for _, end := range []string{"ing", "ed", "e"} {
-		if less := strings.TrimSuffix(word, end); len(less) > 2 {
-			word = less
+// isFormOf reports whether a word is a verb with the ending "ing" or "ed", and the other one is the same verb.
+func isFormOf(word, other string) bool {
+	root := rootOf(word)
+	return root != "" && (other == root || other == root+"e" || rootOf(other) == root)
+}
+
+// rootOf cuts the ending of a verb off a word. It is empty if the word has no such ending.
+func rootOf(word string) string {
+	for _, end := range []string{"ing", "ed"} {
+		if less, ok := strings.CutSuffix(word, end); ok && len(less) > 2 {
+			return less
 		}
 	}
-	return word
+	return ""
 }
 
 // dated writes facts as a list, as they are said to the user.
@@ -108,28 +118,31 @@ func dated(list []fact) (text string) {
 	return text
 }
 
-// about returns the facts that have all the words, or words with the same beginning: "allergy" finds "allergic".
-func about(words []string, list []fact) (some []fact) {
+// about returns the facts that have all the words, or words that are like them.
+func about(words []string, list []fact, like func(a, b string) bool) (some []fact) {
 	for _, f := range list {
 		has := slices.Collect(maps.Keys(wordSet(f.Content)))
-		if len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !found(word, has) }) {
+		if len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !found(word, has, like) }) {
 			some = append(some, f)
 		}
 	}
 	return some
 }
 
-// found reports whether a word is among others, or akin to one.
-func found(word string, others []string) bool {
-	return slices.ContainsFunc(others, func(other string) bool { return akin(word, other) })
+// found reports whether a word is among others, or like one.
+func found(word string, others []string, like func(a, b string) bool) bool {
+	return slices.ContainsFunc(others, func(other string) bool { return like(word, other) })
 }
 
-// akin reports whether two words are the same but for the ending of a verb, or begin with the same five letters or more,
-// but for the last two.
-func akin(a, b string) bool {
+// akin reports whether two words are alike or forms of the same verb.
+func akin(a, b string) bool { return alike(a, b) || isFormOf(a, b) || isFormOf(b, a) }
+
+// alike reports whether two words are the same, or begin with the same five letters or more, but for the last two: "allergy"
+// and "allergic".
+func alike(a, b string) bool {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
 	}
-	return root(a) == root(b) || n >= 5 && n+2 >= min(len(a), len(b))
+	return a == b || n >= 5 && n+2 >= min(len(a), len(b))
 }

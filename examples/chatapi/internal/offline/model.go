@@ -120,7 +120,7 @@ func (t talk) forget(words []string, all bool) llm.Message {
 		return llm.Assistant(forgotten(last.answer))
 	}
 	known := facts(last.answer)
-	switch some := about(words, known); {
+	switch some := about(words, known, alike); {
 	case len(known) == 0:
 		return llm.Assistant("There is nothing to forget: I remember nothing about you.")
 	case all:
@@ -175,6 +175,8 @@ func (t talk) choose() (string, map[string]any) {
 		return agentmemory.StoreTool, map[string]any{"content": fact, "evidence": fact}
 	case toStore, !asks.MatchString(t.message):
 		return "", nil
+	case ofDocuments.MatchString(t.message) && t.has(agentmemory.SearchTool):
+		return agentmemory.SearchTool, map[string]any{"query": t.message}
 	case ofAccount.MatchString(t.message) && t.has(agentmemory.ContextTool):
 		return agentmemory.ContextTool, map[string]any{}
 	case (ofAll.MatchString(t.message) || t.unordered()) && slices.Contains(t.tools, agentmemory.RecallTool):
@@ -213,16 +215,28 @@ func (t talk) answer(s step) string {
 		switch list := t.recalled(); {
 		case t.unordered():
 			return ""
+		case t.has(agentmemory.SearchTool) && !ofAll.MatchString(t.message) && (len(list) == 0 || t.isVague()):
+			return ""
 		case len(list) > 0:
 			return t.told(list)
-		case t.has(agentmemory.SearchTool) && !ofAll.MatchString(t.message):
-			return ""
 		}
 		return "I remember nothing about this."
 	case agentmemory.SearchTool:
-		return quote(t.message, s.answer)
+		return t.withFacts(quote(t.message, s.answer))
 	}
 	return s.answer
+}
+
+// withFacts puts the facts that were recalled before a quotation.
+func (t talk) withFacts(quotation string) string {
+	list := t.recalled()
+	switch {
+	case len(list) == 0:
+		return quotation
+	case quotation == NoPassage:
+		return t.told(list)
+	}
+	return t.told(list) + "\n\nIn the documents:\n\n" + quotation
 }
 
 // without answers where no tool fits.

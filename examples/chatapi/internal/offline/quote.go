@@ -132,7 +132,7 @@ func concepts(question string) (list []concept) {
 func lacking(asked []concept, text string) (names []string) {
 	has := slices.Collect(maps.Keys(wordSet(text)))
 	for _, c := range asked {
-		if !slices.ContainsFunc(c.words, func(word string) bool { return found(word, has) }) {
+		if !slices.ContainsFunc(c.words, func(word string) bool { return found(word, has, akin) }) {
 			names = append(names, c.name)
 		}
 	}

@@ -42,6 +42,8 @@ var (
 	everything = regexp.MustCompile(`(?i)^ *(?:everything|all)\b(?: of it| that)?(?: you know| you remember| you have)?(?: (?:about|on|of) me)?[ .!?]*$|^ *(?:about )?me[ .!?]*$`)
 	// ofAccount are questions about plan, usage and preferences.
 	ofAccount = regexp.MustCompile(`(?i)\b(?:my|me|i)\b.*\b` + account + `\b|\b` + account + `\b.*\b(?:my|me|i)\b`)
+	// ofDocuments are questions that the documents are to answer.
+	ofDocuments = regexp.MustCompile(`(?i)\b(?:documents|handbook)\b|\bsearch the\b`)
 	// ofUser are questions about the user, except how to do something.
 	ofUser = regexp.MustCompile(`(?i)\b(?:my|mine|me|myself)\b|\b(?:am|was|were|did|do|have|had|should) i\b|\bremember\b`)
 	howTo  = regexp.MustCompile(`(?i)^how (?:do|can|could|should|would|may) i\b`)
