@@ -88,6 +88,8 @@ I found:
 > when does my stand-up start on Monday?
 I found:
   - Monday at 9:15 AM: Stand-up
+> when does my stand-up end on Monday?
+I found no event that mentions 'stand-up end'.
 > when am I free on Tuesday?
 You are free:
   - Tuesday at 8:00 AM to 2:00 PM
@@ -219,6 +221,68 @@ Your tasks:
 > reply to the first one saying hi
 I do not know which mails are meant. Ask for your mail first, or name the sender.
 `,
+		"senders": `
+> reply to the first mail from Ann saying hi
+This will send a mail to ann@example.com: 'Re: Lunch?', which says: hi. Confirm? (yes/no)
+> no
+Cancelled: I have not done it.
+> reply to the last mail from Ann saying hi
+This will send a mail to ann@example.com: 'Re: Lunch?', which says: hi. Confirm? (yes/no)
+> no
+Cancelled: I have not done it.
+> reply to the second mail from Ann saying hi
+I found no second mail from Ann, so I did nothing about it.
+> reply to An saying hi
+I found no mail from An, so I did nothing about it.
+> send a mail to An saying hi
+I know no mail address of An. Tell me one, and I will write.
+> reply to her saying hi
+'her' is not the name of one person, so I did nothing about it. Say a name.
+> reply to all saying hi
+'all' is not the name of one person, so I did nothing about it. Say a name.
+> send a mail to them saying hi
+'them' is not the name of one person, so I did nothing about it. Say a name.
+> any unread mail?
+Your mail:
+  - Ann Lee <ann@example.com>: Lunch? (unread)
+  - John Doe <john@example.com>: Slides for our meeting (unread)
+> read the mail from Ann
+'Lunch?' from Ann Lee <ann@example.com>
+Shall we have lunch next week? Tuesday would suit me.
+> any unread mail?
+Your mail:
+  - John Doe <john@example.com>: Slides for our meeting (unread)
+> read the mail from Ann
+'Lunch?' from Ann Lee <ann@example.com>
+Shall we have lunch next week? Tuesday would suit me.
+> reply to it saying yes
+This will send a mail to ann@example.com: 'Re: Lunch?', which says: yes. Confirm? (yes/no)
+> no
+Cancelled: I have not done it.
+> any unread mail?
+Your mail:
+  - John Doe <john@example.com>: Slides for our meeting (unread)
+> read the mail about book and read the mail from Ann
+'A book is due' from Library <desk@library.example>
+Your book is due on Friday.
+
+'Lunch?' from Ann Lee <ann@example.com>
+Shall we have lunch next week? Tuesday would suit me.
+> reply to it saying yes
+This will send a mail to ann@example.com: 'Re: Lunch?', which says: yes. Confirm? (yes/no)
+> no
+Cancelled: I have not done it.
+> any unread mail?
+Your mail:
+  - John Doe <john@example.com>: Slides for our meeting (unread)
+> read the mail about e
+I found 3 of them, so I did nothing about it. Ask again, and say the day or more words of its name:
+  - 'Lunch?' from Ann Lee <ann@example.com>
+  - 'Slides for our meeting' from John Doe <john@example.com>
+  - 'A book is due' from Library <desk@library.example>
+> reply to it saying yes
+I do not know which mails are meant. Ask for your mail first, or name the sender.
+`,
 		"mail": `
 > any unread mail?
 Your mail:
@@ -297,6 +361,28 @@ Your tasks:
   - Return the library book (done)
 `,
 		"several": `
+> add a task to read the contract and reply by Friday
+I've added the task 'read the contract and reply', due 2026-11-27.
+> add a task to read the contract and reply to it by Friday
+I've added the task 'read the contract and reply to it', due 2026-11-27.
+> schedule tea with Bob and answer questions on Tuesday at 9
+I've put 'Tea with Bob and answer questions' into your calendar for Tuesday at 9:00 AM.
+> delete the tea with Bob and answer questions
+This will delete the calendar event: 'Tea with Bob and answer questions' on Tuesday at 9:00 AM. Confirm? (yes/no)
+> yes
+I've deleted your tea with Bob and answer questions that was scheduled for Tuesday at 9:00 AM.
+> add a task to buy ink by Friday and reply to Ann saying hi
+This will:
+  - create the task: 'buy ink'
+  - send a mail to ann@example.com: 'Re: Lunch?', which says: hi
+Confirm? (yes/no)
+> no
+Cancelled: I have not done it.
+> what do I have on Thursday and reply to the first one
+Thursday 26 November:
+  - 4:00 PM to 5:00 PM: Review with Ann
+
+I do not know which mails are meant. Ask for your mail first, or name the sender.
 > add a task to buy paper by friday and tell me what I have on Thursday
 Thursday 26 November:
   - 4:00 PM to 5:00 PM: Review with Ann

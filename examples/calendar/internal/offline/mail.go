@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // inFolder finds the name of a folder of the mail.
@@ -28,14 +29,14 @@ var address = regexp.MustCompile(`[^\s<>]+@[^\s<>]+`)
 func (d *dialog) sendMail(c clause) ([]act, error) {
 	to := strings.Trim(c.fields["who"], ",:")
 	if !strings.Contains(to, "@") {
-		one, err := d.mailFrom(to)
+		found, err := d.mailsFrom(to)
 		if err != nil {
 			return nil, err
 		}
-		if one.Mail == 0 {
+		if len(found) == 0 {
 			return nil, blocker(fmt.Sprintf("I know no mail address of %s. Tell me one, and I will write.", to))
 		}
-		to = address.FindString(one.From)
+		to = address.FindString(found[0].From)
 	}
 	subject, body := unquote(c.fields["subject"]), unquote(c.fields["body"])
 	if body == "" {
@@ -49,19 +50,26 @@ func (d *dialog) sendMail(c clause) ([]act, error) {
 	return d.act("mail", "send", object{"to": []string{to}, "subject": subject, "text": body})
 }
 
-// mailFrom returns the newest mail from somebody, or one without an id.
-func (d *dialog) mailFrom(name string) (item, error) {
+// nobody are words for people that name nobody.
+var nobody = strings.Fields(`all any anybody anyone both each every everybody everyone he her hers him his i it me mine my myself nobody one
+	she somebody someone that their theirs them these they this those us we you your yours yourself`)
+
+// mailsFrom returns the mails from somebody, the newest first. The name is a word of the sender.
+func (d *dialog) mailsFrom(name string) ([]item, error) {
+	name = strings.ToLower(name)
+	if slices.Contains(nobody, name) {
+		return nil, blocker(fmt.Sprintf("'%s' is not the name of one person, so I did nothing about it. Say a name.", name))
+	}
 	answer, err := d.invoke("mail", "search", object{"query": name})
 	if err != nil {
-		return item{}, err
+		return nil, err
 	}
 	var found []item
 	_ = json.Unmarshal([]byte(answer.Text()), &found) // an error finds nobody
-	i := slices.IndexFunc(found, func(i item) bool { return strings.Contains(strings.ToLower(i.From), strings.ToLower(name)) })
-	if i < 0 {
-		return item{}, nil
-	}
-	return found[i], nil
+	apart := func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	return slices.DeleteFunc(found, func(i item) bool {
+		return !slices.Contains(strings.FieldsFunc(strings.ToLower(i.From), apart), name)
+	}), nil
 }
 
 // replyMail answers a mail of the list that was shown last, or the newest mail from somebody.
@@ -88,13 +96,10 @@ func (d *dialog) replyMail(c clause) ([]act, error) {
 func (d *dialog) replied(c clause) (item, error) {
 	place, who := strings.ToLower(c.fields["place"]), c.fields["who"]
 	at := slices.Index(strings.Split(places, "|"), place)
+	if who != "" {
+		return d.repliedFrom(who, place, at)
+	}
 	switch {
-	case who != "":
-		one, err := d.mailFrom(who)
-		if err == nil && one.Mail == 0 {
-			err = blocker(fmt.Sprintf("I found no mail from %s, so I did nothing about it.", who))
-		}
-		return one, err
 	case len(d.listed) == 0:
 		return item{}, blocker("I do not know which mails are meant. Ask for your mail first, or name the sender.")
 	case place == "last":
@@ -107,4 +112,21 @@ func (d *dialog) replied(c clause) (item, error) {
 		return item{}, blocker(fmt.Sprintf("The list has %d mails, so it has no such one.", len(d.listed)))
 	}
 	return d.listed[at], nil
+}
+
+// repliedFrom returns the mail from somebody that has a place, counted from the newest. Without a place, it is the newest, and
+// so is the last one.
+func (d *dialog) repliedFrom(who, place string, at int) (item, error) {
+	found, err := d.mailsFrom(who)
+	switch {
+	case err != nil:
+		return item{}, err
+	case len(found) == 0:
+		return item{}, blocker(fmt.Sprintf("I found no mail from %s, so I did nothing about it.", who))
+	case at < 0, place == "last":
+		at = 0
+	case at >= len(found):
+		return item{}, blocker(fmt.Sprintf("I found no %s mail from %s, so I did nothing about it.", place, who))
+	}
+	return found[at], nil
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ type dialog struct {
 	wanted llm.ToolCall
 	asked  []string // the calls that looked up what the user asked for
 	notes  []string // what else the user is to be told
-	listed []item   // the mails of the last list of the turns before, if it was one of mails
+	listed []item   // the mails that the turns before have listed or read last
 }
 
 // errAsked stops the planner at a call that has to be made.
@@ -61,7 +62,7 @@ var clock = regexp.MustCompile(`the time is (\S+),`)
 // read finds out where a turn stands.
 func read(messages []llm.Message) *dialog {
 	d := &dialog{now: onClock(time.Now())}
-	listing := map[string]bool{} // the calls that make a list, and whether it is one of mails
+	listing := map[string]string{} // the tools of the calls that list something or read a mail
 	for _, m := range messages {
 		switch m.Role {
 		case llm.RoleSystem:
@@ -75,8 +76,8 @@ func read(messages []llm.Message) *dialog {
 			d.text, d.done = m.Text(), nil
 		case llm.RoleAssistant:
 			for _, c := range m.ToolCalls {
-				if tool := invoked(c); strings.HasPrefix(tool, "list_") || tool == "search_calendar_events" {
-					listing[c.ID] = tool == "list_mail_messages"
+				if tool := invoked(c); strings.HasPrefix(tool, "list_") || tool == "search_calendar_events" || tool == "read_mail_message" {
+					listing[c.ID] = tool
 				}
 			}
 		case llm.RoleTool:
@@ -95,15 +96,24 @@ func invoked(c llm.ToolCall) string {
 	return args.Tool
 }
 
-// keepMails keeps the mails that a turn has listed. A list of other things takes their place.
-func (d *dialog) keepMails(listing map[string]bool) {
+// keepMails keeps the mails that a turn has listed, or the one that it has read. A list of other things takes their place, and
+// so does a mail that was to be read and was not.
+func (d *dialog) keepMails(listing map[string]string) {
+	clauses, _ := understand(d.text)
+	if slices.ContainsFunc(clauses, func(c clause) bool { return c.kind == readMail }) {
+		d.listed = nil
+	}
 	for _, answer := range d.done {
-		ofMails, ok := listing[answer.ToolCallID]
+		tool, ok := listing[answer.ToolCallID]
 		if ok {
 			d.listed = nil
 		}
-		if ofMails {
+		var one item
+		switch {
+		case tool == "list_mail_messages":
 			_ = json.Unmarshal([]byte(answer.Text()), &d.listed) // an error lists nothing
+		case tool == "read_mail_message" && json.Unmarshal([]byte(answer.Text()), &one) == nil:
+			d.listed = []item{one}
 		}
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/weft-go/weft/examples/calendar/internal/offline"
 	"github.com/weft-go/weft/llm"
 )
@@ -87,6 +90,53 @@ func TestTimes(t *testing.T) {
 		if got := strings.Join([]string{p.Start, p.End, p.Title}, " "); got != want {
 			t.Errorf("%s: got %s, want %s", said, got, want)
 		}
+	}
+}
+
+// A reply goes to the mail that has the name as a word of its sender, and the place among those from the same person.
+func TestReplies(t *testing.T) {
+	t.Parallel()
+	const mails = `[{"mail_id":5,"from":"Heather Hall <heather@example.com>","subject":"five"},{"mail_id":4,"from":"Ann Lee <ann@example.com>","subject":"four"},
+		{"mail_id":3,"from":"Sally <sally@example.com>","subject":"three"},{"mail_id":2,"from":"ann_lee@example.com","subject":"two"},
+		{"mail_id":1,"from":"Ann Lee <ann@example.com>","subject":"one"}]`
+	for said, want := range map[string]string{
+		"reply to Ann saying hi":                      "Re: four",
+		"reply to the mail from ANN saying hi":        "Re: four",
+		"reply to the first mail from Ann saying hi":  "Re: four",
+		"reply to the last mail from Ann saying hi":   "Re: four",
+		"reply to the second mail from Ann saying hi": "Re: one",
+		"answer the second one from Ann: hi":          "Re: one",
+		"reply to ann_lee saying hi":                  "Re: two",
+		"reply to the third mail from Ann saying hi":  "I found no third mail from Ann",
+		"reply to Heath saying hi":                    "I found no mail from Heath",
+		"reply to her saying hi":                      "'her' is not the name of one person",
+		"Reply to All saying hi":                      "'all' is not the name of one person",
+	} {
+		r := llm.Request{
+			Messages: []llm.Message{llm.System(system), llm.User(said)},
+			Tools:    []llm.ToolSpec{{Name: "discover_tools", Schema: json.RawMessage(`{"type":"object"}`)}},
+		}
+		got := ""
+		for got == "" {
+			m, err := llm.Generate(t.Context(), offline.New(0), r)
+			require.NoError(t, err)
+			got = m.Text()
+			for _, c := range m.ToolCalls {
+				var in struct {
+					Actions []string `json:"actions"`
+					Tool    string   `json:"tool_name"`
+					Params  struct{ Subject string }
+				}
+				require.NoError(t, json.Unmarshal(c.Arguments, &in))
+				answer := mails
+				if c.Name == "discover_tools" {
+					answer = in.Actions[0] + " (mail): …"
+				}
+				got = in.Params.Subject
+				r.Messages = append(r.Messages, m, llm.ToolResult(c, answer))
+			}
+		}
+		assert.Contains(t, got, want, said)
 	}
 }
 

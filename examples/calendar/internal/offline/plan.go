@@ -158,10 +158,13 @@ func (d *dialog) change(c clause, category, action string) ([]act, error) {
 		return nil, err
 	}
 	one, err := d.chosen(category, c.fields["topic"], object{})
-	if one.Mail != 0 {
-		return []act{{tool, object{"mail_id": one.Mail}}}, err
+	switch {
+	case err != nil:
+		return nil, err
+	case one.Mail != 0:
+		return []act{{tool, object{"mail_id": one.Mail}}}, nil
 	}
-	return []act{{tool, object{"task_id": one.Task}}}, err
+	return []act{{tool, object{"task_id": one.Task}}}, nil
 }
 
 // chosen searches, and returns the thing that is meant.

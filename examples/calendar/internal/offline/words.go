@@ -47,6 +47,8 @@ const (
 	mails  = `(?:e-?mails?|mails?|messages?)`
 	todos  = `(?:tasks?|to-?dos?|reminders?)`
 	the    = `(?: (?:a|an|the|my|all|any|every|both|new|unread|me|of|please))*`
+	says   = `(?:,? (?:with|and say|saying|that)[ :]|,? ?:) *` // what stands before the words of a mail
+	answer = `(?:reply|respond|answer)(?: to)?(?: (?:the|that|this|my))?`
 	places = `first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last`
 	about  = `(?: (?:from|by|about|with|called|named|titled|that says|to|for))?`
 )
@@ -65,8 +67,8 @@ var shapes = func() []rule {
 		{listTasks, `^(?:what|which|show|list|do i have|my)\b.* (?:` + todos + `|to do)\b`},
 
 		{sendMail, `^(?:send|write)` + the + `(?: ` + mails + `)?(?: to)? (?P<who>\S+@\S+?|\w+)(?: a(?:n)? ` + mails + `)?(?:,? about (?P<subject>.+?))?(?:,? ?(?:saying|that says|:) ?(?P<body>.+))?$`},
-		{replyMail, `^(?:reply|respond|answer)(?: to)?(?: (?:the|that|this|my))?(?: (?P<place>it|` + places + `))?(?: (?:one|` + mails + `))?(?:,? (?:(?:from|of|by) )?(?P<who>\w+))??` +
-			`(?:(?:,? (?:with|and say|saying|that)[ :]|,? ?:) *(?P<body>.+))?$`},
+		{replyMail, `^` + answer + `(?: (?P<place>it|` + places + `))?(?: (?:one|` + mails + `))?(?:,? (?:(?:from|of|by) )?(?P<who>\w+))??` +
+			`(?:` + says + `(?P<body>.+))?$`},
 		{readMail, `^(?:read|open|show)` + the + ` ` + mails + ` ?(?:from|by|about) (?P<topic>.+)$`},
 		{listMail, `^(?:what|which|show|list|check|any|do i have|is there|my)\b.*\b(?:` + mails + `|inbox)\b`},
 		{unknown, `\b(?:` + mails + `|` + todos + `)\b`},
@@ -90,7 +92,9 @@ var (
 	courtesy = regexp.MustCompile(`(?i)^(?:please|can you|could you|would you|will you|i want you to|i want to|i would like you to|i'd like to|hey|hi|hello|ok|okay|so|now|also|then|and|and then)\b[, ]*`)
 	parting  = regexp.MustCompile(`(?i)(?:,| please)*[ ?!.]*$`)
 	joint    = regexp.MustCompile(`(?i),? and then |[,;] then |; | and (?:also )?`)
-	verb     = regexp.MustCompile(`(?i)^(?:please )?(?:add|create|make|remind|complete|finish|delete|remove|drop|cancel|send|write|reply|respond|answer|mail|archive|move|reschedule|shift|postpone|push|rename|schedule|book|put|set up|plan|arrange|show|tell|list|find|what|whats|when|read|am i|do i|any)\b`)
+	// replies finds a reply that names a mail of a list, or says what to write. "Reply by Friday" may belong to a task.
+	replies = regexp.MustCompile(`(?i)^(?:please )?` + answer + `(?: (?:` + places + `|one|` + mails + `)\b|(?: it)?(?:,? (?:(?:from|of|by) )?\w+)??` + says + `)`)
+	verb    = regexp.MustCompile(`(?i)^(?:please )?(?:add|create|make|remind|complete|finish|delete|remove|drop|cancel|send|write|mail|archive|move|reschedule|shift|postpone|push|rename|schedule|book|put|set up|plan|arrange|show|tell|list|find|what|whats|when|read|am i|do i|any)\b`)
 )
 
 // tidy takes off what says nothing.
@@ -113,7 +117,7 @@ func understand(text string) (clauses []clause, ordered bool) {
 	for text != "" {
 		at := [2]int{len(text), len(text)}
 		for _, m := range joint.FindAllStringIndex(text, -1) {
-			if verb.MatchString(text[m[1]:]) && one(text[:m[0]]).fields["body"] == "" {
+			if rest := text[m[1]:]; (verb.MatchString(rest) || replies.MatchString(rest)) && one(text[:m[0]]).fields["body"] == "" {
 				at = [2]int{m[0], m[1]}
 				break
 			}
@@ -156,7 +160,7 @@ var noise = strings.Fields(`a an and the my this that with about from of for to 
 
 // filler are words of a question about the calendar that name nothing in it.
 var filler = strings.Fields(`what whats what's is are do i have got there tell show list me anything something planned happening happens going up scheduled
-	it's its of like look looks does which how my mine day week be will then else to time please any upcoming coming agenda calendar calender start starts begin begins end ends finish schedule s see call calls entries`)
+	it's its of like look looks does which how my mine day week be will then else to time please any upcoming coming agenda calendar calender start starts begin begins schedule s see call calls entries`)
 
 // telling returns the words of a text without those that tell nothing.
 func telling(text string, nothing ...string) (words []string) {
