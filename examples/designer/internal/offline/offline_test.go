@@ -111,6 +111,22 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A quote of several products says which words were read as others.
+func TestPartsHaveNotes(t *testing.T) {
+	t.Parallel()
+	answers := map[string]string{
+		"search_products": `{"products":[{"id":"P001","name":"One","price":10}],"all_that_fit":1}`,
+		"createQuote":     `{"id":"Q-1b","lines":[],"total":40}`,
+	}
+	talk := []llm.Message{llm.User("quote 4 oak chiars and 2 wallnut chairs")}
+	reply := ask(t, talk...)
+	for ; len(reply.ToolCalls) == 1 && len(talk) < 10; reply = ask(t, talk...) {
+		call := reply.ToolCalls[0]
+		talk = append(talk, reply, llm.ToolResult(call, answers[call.Name]))
+	}
+	require.Equal(t, "I read \"chiars\" as \"chair\".\nI read \"wallnut\" as \"walnut\".\nQuote Q-1b:\nTotal: 40 €.", reply.Text())
+}
+
 func FuzzModel(f *testing.F) {
 	f.Add("find oak chairs under 700", `{"products":[]}`)
 	f.Add("quote 99999999999 of the third under 1.2.3", `{"id":1}`)

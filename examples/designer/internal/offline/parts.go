@@ -112,7 +112,11 @@ func (d *dialogue) answerParts() string {
 		out = append(out, s.outcome()...)
 	}
 	if len(out) > 0 {
-		return paragraphs(out)
+		var notes []string
+		for _, w := range d.wanted.parts {
+			notes = append(notes, w.notes...)
+		}
+		return paragraphs(append(notes, out...))
 	}
 	out = d.lacking()
 	for _, w := range d.wanted.parts {
