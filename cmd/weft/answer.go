@@ -27,8 +27,8 @@ checked against it, and weft threads show prints an example. The answer to the a
 With -server, the server stores the answer and runs the thread on. This command waits up to ten seconds for
 the end of that run, and fails if the run does, as when the node cannot read the answer. With -db, the answer
 is stored only: this command does not have the nodes of the graph. The next run of the thread uses it, such
-as one of weft threads resume. Until then, another answer replaces it if the QUESTION is named; a process that
-has died may have used the first one.
+as one of weft threads resume. Until then, another answer replaces it if the QUESTION is named, unless a run that
+was drained, cancelled or killed has used the first one.
 `
 
 func runAnswer(ctx context.Context, args []string, std *streams) (err error) {
@@ -79,7 +79,7 @@ func (c *call) answerStored(prompt json.RawMessage) {
 	say(c.out, "The answer is stored. The next run of the thread uses it.")
 }
 
-// replaceAnswer replaces an answer that no run has used. If the question is not named, or has no such answer, it returns
+// replaceAnswer replaces an answer that no finished task has used. If the question is not named, or has no such answer, it returns
 // an error that begins with none and says which questions have one.
 func (c *call) replaceAnswer(ctx context.Context, t *storedThreads, thread, question string, value json.RawMessage, none error) error {
 	answered, err := t.answered(ctx, thread)
@@ -90,17 +90,17 @@ func (c *call) replaceAnswer(ctx context.Context, t *storedThreads, thread, ques
 		if err := stored.Replace(ctx, t.db.checkpoints, thread, question, value); err != nil {
 			return fmt.Errorf("answer thread %q: %w", thread, err)
 		}
-		say(c.out, "The answer replaces the earlier one, which no run has used.")
 		c.answerStored(prompt)
+		say(c.out, "It replaces the earlier answer, unless a run that was drained, cancelled or killed has used that one.")
 		return nil
 	}
 	for _, id := range sortedKeys(answered) {
-		none = fmt.Errorf("%w; the question %s has an answer that no run has used; weft threads answer %s %s ANSWER replaces it", none, id, cell(thread), id)
+		none = fmt.Errorf("%w; the question %s has an answer that no finished task has used; weft threads answer %s %s ANSWER replaces it", none, id, cell(thread), id)
 	}
 	return none
 }
 
-// answered returns the prompts of the questions whose answers no run has used.
+// answered returns the prompts of the questions whose answers no finished task has used.
 func (t *storedThreads) answered(ctx context.Context, thread string) (map[string]json.RawMessage, error) {
 	for c, err := range t.db.checkpoints.List(ctx, checkpoint.Query{Thread: thread, Limit: 1, Writes: true}) {
 		if err != nil {

@@ -86,7 +86,7 @@ func TestTheCommandSaysThatAnAnswerIsUnchecked(t *testing.T) {
 	}
 }
 
-// An answer that no run has used can be replaced by the id of its question, so an operator need not run the thread with
+// An answer that no finished task has used can be replaced by the id of its question, so an operator need not run the thread with
 // a wrong one. An answer that a node has read cannot.
 func TestAStoredAnswerCanBeReplaced(t *testing.T) {
 	t.Parallel()
@@ -108,11 +108,11 @@ func TestAStoredAnswerCanBeReplaced(t *testing.T) {
 				code, text = answer(args...)
 				assert.Equal(t, exitFailed, code)
 				assert.Contains(t, text, `thread "t" has no open question`)
-				assert.Contains(t, text, "the question "+question+" has an answer that no run has used; weft threads answer t "+question+" ANSWER replaces it")
+				assert.Contains(t, text, "the question "+question+" has an answer that no finished task has used; weft threads answer t "+question+" ANSWER replaces it")
 			}
 			code, text = answer(question, `{"approved":true}`)
 			assert.Equal(t, exitDone, code, text)
-			assert.Contains(t, text, "The answer replaces the earlier one, which no run has used.\nThe answer is stored unchecked")
+			assert.Contains(t, text, "fails if the node cannot read it.\nIt replaces the earlier answer, unless a run that was drained, cancelled or killed has used that one.\n")
 			snap, err = th.Invoke(t.Context())
 			require.NoError(t, err)
 			assert.True(t, snap.Done())

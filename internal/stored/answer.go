@@ -72,7 +72,7 @@ func Answer(ctx context.Context, store checkpoint.Store, thread, question string
 }
 
 // Replace is like [Answer] for a question that [Answered] returns. The next run of the thread uses this answer in place of
-// the earlier one.
+// the earlier one, unless a run has used that one; see [Answered].
 func Replace(ctx context.Context, store checkpoint.Store, thread, question string, value json.RawMessage) error {
 	return storeAnswer(ctx, store, thread, question, value, func(p *pending) error {
 		if !p.answered(question) {
@@ -82,9 +82,9 @@ func Replace(ctx context.Context, store checkpoint.Store, thread, question strin
 	})
 }
 
-// Answered returns the prompts of the questions whose answers no run has used, by the ids of the questions. The store tells
-// that a run has used an answer by the result or the failure of the task that asked. So a process that died
-// while the task ran may have used one of these answers.
+// Answered returns the prompts of the questions with an answer whose tasks have neither a result nor a failure, by the ids
+// of the questions. A run that was drained, cancelled or killed stores neither for its last tasks, so it may have used one
+// of these answers: a subgraph that has gone on after the question does not read another one.
 func Answered(c *checkpoint.Checkpoint) map[string]json.RawMessage {
 	p, found := readPending(c.Writes), map[string]json.RawMessage{}
 	for id, prompt := range p.prompts {
@@ -95,7 +95,7 @@ func Answered(c *checkpoint.Checkpoint) map[string]json.RawMessage {
 	return found
 }
 
-// answered reports whether a question has an answer that no run has used.
+// answered reports whether a question has an answer, and its task neither a result nor a failure.
 func (p *pending) answered(question string) bool {
 	task, asked := p.tasks[question]
 	return asked && !p.open[question] && !p.failed[task]
