@@ -52,9 +52,13 @@ const copyQuery = `COPY weft.mem_chunk (shelf, source, ordinal, starts, ends, to
 	FROM STDIN BINARY`
 
 // copyChunks stores new chunks with COPY. It encodes each chunk when the connection reads it.
-func (d *DB) copyChunks(ctx context.Context, tx pgx.Tx, tenant string, at landing, fresh []freshChunk) error {
+func (d *DB) copyChunks(ctx context.Context, tx Conn, tenant string, at landing, fresh []freshChunk) error {
 	r := &chunkReader{words: newLexicon(tenant), at: at, fresh: fresh, left: []byte("PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00")}
-	_, err := tx.Conn().PgConn().CopyFrom(ctx, r, d.sql(copyQuery))
+	conn, ok := tx.(*pgx.Conn)
+	if !ok {
+		conn = tx.(pgx.Tx).Conn()
+	}
+	_, err := conn.PgConn().CopyFrom(ctx, r, d.sql(copyQuery))
 	return err
 }
 

@@ -84,7 +84,7 @@ func restore[T any](ctx context.Context, d *DB, list []T, scopeOf func(*T) drive
 	}
 	limit := d.link.timeout + time.Duration(len(list))*perChunk
 	err = d.link.retry(ctx, limit, pgdb.Unsent, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, d.link.on, func(tx pgx.Tx) error {
+		return d.link.begin(ctx, func(tx Conn) error {
 			if err := d.link.enter(ctx, tx); err != nil {
 				return err
 			}

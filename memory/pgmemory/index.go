@@ -65,7 +65,7 @@ func (d *DB) index(ctx context.Context, model string, dimension int) error {
 	if dimension < 1 || dimension > maxHalf {
 		return fmt.Errorf("dimension %d is not between 1 and %d: %w", dimension, maxHalf, driver.ErrInvalid)
 	}
-	if _, ok := d.link.on.(pgx.Tx); ok {
+	if d.link.inTransaction() {
 		return fmt.Errorf("in a transaction: %w", driver.ErrInvalid)
 	}
 	for _, t := range []*table{&factTable, &chunkTable, &valueTable} {

@@ -2,6 +2,7 @@ package pgmemory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 )
 
 // A Conn is the connection of a [DB]: a *pgxpool.Pool, a *pgx.Conn that only one goroutine uses at
-// a time, or a pgx.Tx that the caller commits.
+// a time, or a pgx.Tx that the caller commits. A *pgx.Conn in a transaction of the caller is used
+// like a pgx.Tx.
 type Conn interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
@@ -68,6 +70,23 @@ func (l *link) retry(ctx context.Context, limit time.Duration, may func(pgdb.Fau
 	return r.Do(ctx, limit, may, fn)
 }
 
+// begin calls fn in a transaction. In a transaction of the caller, it calls fn behind a savepoint, and does not commit.
+func (l *link) begin(ctx context.Context, fn func(tx Conn) error) error {
+	conn, ok := l.on.(*pgx.Conn)
+	if !ok || !l.inTransaction() {
+		return pgx.BeginFunc(ctx, l.on, func(tx pgx.Tx) error { return fn(tx) })
+	}
+	if _, err := conn.Exec(ctx, "SAVEPOINT weft"); err != nil {
+		return err
+	}
+	if err := fn(conn); err != nil {
+		_, err2 := conn.Exec(ctx, "ROLLBACK TO SAVEPOINT weft; RELEASE SAVEPOINT weft", pgx.QueryExecModeSimpleProtocol)
+		return errors.Join(err, err2)
+	}
+	_, err := conn.Exec(ctx, "RELEASE SAVEPOINT weft")
+	return err
+}
+
 // check returns an error if Before is set, the connection goes through a transaction pooler, and
 // the connections cache statements, because a batch uses the mode of the connection.
 func (l *link) check() error {
@@ -118,7 +137,7 @@ func (l *link) query(ctx context.Context, sql string, args []any, fn func(pgx.Ro
 }
 
 // enter runs the statements of Before in a transaction.
-func (l *link) enter(ctx context.Context, tx pgx.Tx) error {
+func (l *link) enter(ctx context.Context, tx Conn) error {
 	if l.before == nil {
 		return nil
 	}

@@ -68,7 +68,7 @@ func Migrate(ctx context.Context, on Conn, o Options) error {
 
 func (d *DB) migrate(ctx context.Context) error {
 	return noPgvector(migrationsOf(d.schema).Migrate(ctx, d.readRows, func(ctx context.Context, script string) error {
-		return d.labour(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		return d.labour(ctx, func(ctx context.Context, tx Conn) error {
 			if err := d.link.enter(ctx, tx); err != nil {
 				return err
 			}
@@ -79,9 +79,9 @@ func (d *DB) migrate(ctx context.Context) error {
 }
 
 // labour calls fn in a transaction with the time limit labour. It may call fn again after a fault.
-func (d *DB) labour(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
+func (d *DB) labour(ctx context.Context, fn func(ctx context.Context, tx Conn) error) error {
 	return d.link.retry(ctx, labour, pgdb.AnyFault, func(ctx context.Context) error {
-		return pgx.BeginFunc(ctx, d.link.on, func(tx pgx.Tx) error { return fn(ctx, tx) })
+		return d.link.begin(ctx, func(tx Conn) error { return fn(ctx, tx) })
 	})
 }
 

@@ -60,12 +60,12 @@ func (k *documentStore) swap(ctx context.Context, c *driver.SourceChange) error 
 			_, err := d.swapIn(ctx, d.link, c, l, l.fresh)
 			return err
 		}
-		return pgx.BeginFunc(ctx, d.link.on, func(tx pgx.Tx) error { return d.loadSwap(ctx, tx, c, l) })
+		return d.link.begin(ctx, func(tx Conn) error { return d.loadSwap(ctx, tx, c, l) })
 	})
 }
 
 // loadSwap swaps sources, and then stores their new chunks.
-func (d *DB) loadSwap(ctx context.Context, tx pgx.Tx, c *driver.SourceChange, l *swapList) error {
+func (d *DB) loadSwap(ctx context.Context, tx Conn, c *driver.SourceChange, l *swapList) error {
 	if err := d.link.enter(ctx, tx); err != nil {
 		return err
 	}

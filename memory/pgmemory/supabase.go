@@ -99,7 +99,7 @@ func (d *DB) runSupabase(ctx context.Context, without func(Script) bool) error {
 		return err
 	}
 	scripts = slices.DeleteFunc(scripts, without)
-	return d.labour(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	return d.labour(ctx, func(ctx context.Context, tx Conn) error {
 		if _, err := tx.Exec(ctx, supabaseLock, pgx.QueryExecModeExec); err != nil {
 			return err
 		}
