@@ -55,7 +55,7 @@ func TestCommandsInDocumentsExist(t *testing.T) {
 	for _, d := range documents(t) {
 		for _, b := range d.blocks {
 			if b.language != "sh" || b.source != "" {
-				continue // a quoted block is run by a test
+				continue // TestEachBlockOfCodeIsProved wants a test of a quoted block
 			}
 			at := d.path + ":" + strconv.Itoa(b.line)
 			commands := commandsOf(t, at, b.text)

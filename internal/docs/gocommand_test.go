@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"os"
 	"os/exec"
 	"path"
@@ -120,35 +121,83 @@ func flagsIn(t *testing.T, folder string) []string {
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
-		ast.Inspect(parsed, func(n ast.Node) bool { flags = append(flags, flagOf(n)...); return true })
+		flags = append(flags, flagsOfFile(parsed)...)
 	}
 	return flags
 }
 
-var definer = regexp.MustCompile(`^(Bool|BoolFunc|Duration|Float64|Func|Int|Int64|String|TextVar|Uint|Uint64|Var)(Var)?$`)
+var definer = regexp.MustCompile(`^(Bool|BoolFunc|Duration|Float64|Func|Int|Int64|String|Text|Uint|Uint64)?(Var)?$`)
 
-// flagOf returns the name of the flag that a call defines: its first or second argument is the name.
-func flagOf(n ast.Node) []string {
-	call, ok := n.(*ast.CallExpr)
+// flagsOfFile returns the flags that calls of package flag, or of a flag.FlagSet of the file, define.
+func flagsOfFile(file *ast.File) (flags []string) {
+	sets := []string{"flag"}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if call, ok := n.Rhs[0].(*ast.CallExpr); ok && types.ExprString(call.Fun) == "flag.NewFlagSet" {
+				sets = append(sets, types.ExprString(n.Lhs[0]))
+			}
+		case *ast.Field:
+			if types.ExprString(n.Type) == "*flag.FlagSet" {
+				for _, name := range n.Names {
+					sets = append(sets, name.Name)
+				}
+			}
+		}
+		return true
+	})
+	ast.Inspect(file, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			flags = append(flags, flagOf(call, sets)...)
+		}
+		return true
+	})
+	return flags
+}
+
+// flagOf returns the name of the flag that a call defines. The name is the first argument, or the second after a variable.
+func flagOf(call *ast.CallExpr, sets []string) []string {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !definer.MatchString(method.Sel.Name) || !slices.Contains(sets, types.ExprString(method.X)) {
+		return nil
+	}
+	at := 0
+	if strings.HasSuffix(method.Sel.Name, "Var") {
+		at = 1
+	}
+	text, ok := call.Args[at].(*ast.BasicLit)
 	if !ok {
 		return nil
 	}
-	method, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || !definer.MatchString(method.Sel.Name) {
-		return nil
-	}
-	for _, arg := range call.Args[:min(2, len(call.Args))] {
-		if text, ok := arg.(*ast.BasicLit); ok && text.Kind == token.STRING {
-			name, err := strconv.Unquote(text.Value)
-			return map[bool][]string{true: {name}}[err == nil]
-		}
-	}
-	return nil
+	name, err := strconv.Unquote(text.Value)
+	return map[bool][]string{true: {name}}[err == nil]
 }
 
-// tests checks the packages of go test, and that -run names a test.
+func TestFlagsOfFileAreThoseOfPackageFlag(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), "main.go", `package main
+
+func define(given *flag.FlagSet) {
+	flag.String("plain", "x", "")
+	flag.IntVar(&n, "variable", 1, "")
+	own := flag.NewFlagSet("program", flag.ContinueOnError)
+	own.Func("own", "", f)
+	own.Var(v, "value", "")
+	given.Bool("given", false, "")
+	slog.String("thread", id)
+	attribute.Int("step", 1)
+}`, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	require.Equal(t, []string{"plain", "variable", "own", "value", "given"}, flagsOfFile(file))
+}
+
+// tests checks the packages of go test, and that one of them has the test that -run names.
 func tests(args []string) string {
-	for i, arg := range args {
+	wanted, found := "", false
+	if match := regexp.MustCompile(`(?:^| )-run[ =](\S+)`).FindStringSubmatch(strings.Join(args, " ")); match != nil {
+		wanted = match[1]
+	}
+	for _, arg := range args {
 		name, isPackage := strings.CutPrefix(arg, "./")
 		name = strings.TrimSuffix(name, "/...")
 		if !isPackage {
@@ -157,17 +206,34 @@ func tests(args []string) string {
 		if !exists(name) {
 			return "there is no folder " + name
 		}
-		if run := slices.Index(args, "-run"); run > i {
-			files, err := filepath.Glob(filepath.Join(root, name, "*_test.go"))
-			if err != nil {
-				return err.Error()
-			}
-			named := slices.ContainsFunc(files, func(file string) bool {
-				text, err := os.ReadFile(file)
-				return err == nil && strings.Contains(string(text), "func "+args[run+1])
-			})
-			return unless(named, "there is no test "+args[run+1])
+		files, err := filepath.Glob(filepath.Join(root, name, "*_test.go"))
+		if err != nil {
+			return err.Error()
 		}
+		found = found || slices.ContainsFunc(files, func(file string) bool {
+			text, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(text), "func "+wanted)
+		})
 	}
-	return ""
+	return unless(wanted == "" || found, "there is no test "+wanted)
+}
+
+func TestTestsWantsTheTestThatRunNames(t *testing.T) {
+	t.Parallel()
+	const no, none = "TestNo", "there is no test TestNo"
+	own := t.Name()
+	for _, c := range []struct {
+		args    []string
+		problem string
+	}{
+		{[]string{"./internal/docs", "-run", own}, ""},
+		{[]string{"-run", own, "./internal/docs"}, ""},
+		{[]string{"-run=" + own, "./internal/docs"}, ""},
+		{[]string{"./internal/docs", "-run", no, "-v"}, none},
+		{[]string{"-run", no, "./internal/docs"}, none},
+		{[]string{"-v", "-run=" + no, "./internal/docs"}, none},
+		{[]string{"./internal/nothing"}, "there is no folder internal/nothing"},
+	} {
+		require.Equal(t, c.problem, tests(c.args), c.args)
+	}
 }

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -15,8 +16,11 @@ import (
 )
 
 var (
+	// test matches the files that a target of the Makefile runs without their names.
+	test = regexp.MustCompile(`(_test\.go|\.test\.mjs|^test_.*\.py)$`)
+
 	// runner matches the files that run, read or load the other files of a folder.
-	runner = regexp.MustCompile(`(_test\.go|\.test\.mjs|^test_.*\.py|^(main|chat|threads)\.js|tsconfig\.json|^deployment)$`)
+	runner = regexp.MustCompile(test.String() + `|^((main|chat|threads)\.js|(index|chat|threads)\.html|tsconfig\.json|deployment)$`)
 
 	// numbered matches the programs that a test finds by their numbers.
 	numbered = regexp.MustCompile(`^internal/clients/python/docs/0\d_\w+\.py$`)
@@ -32,12 +36,8 @@ func TestEachBlockOfCodeIsProved(t *testing.T) {
 	for _, d := range documents(t) {
 		for _, b := range d.blocks {
 			languages[b.language]++
-			switch {
-			case b.language == "text" || b.language == "sh":
-			case b.source == "":
-				t.Errorf("%s:%d: nothing proves this block of %q: let docgen quote a file that a test runs, or, if it is no code, name the language text", d.path, b.line, b.language)
-			case b.language != "go":
-				assert.True(t, runs(runners, b.source), "%s:%d: no test names %s", d.path, b.line, b.source)
+			if problem := unproved(runners, b); problem != "" {
+				t.Errorf("%s:%d: %s", d.path, b.line, problem)
 			}
 		}
 	}
@@ -45,7 +45,36 @@ func TestEachBlockOfCodeIsProved(t *testing.T) {
 	require.Greater(t, languages["go"], 300, "the test finds blocks")
 }
 
-// runs reports whether one of the runners is the file, or names it.
+// unproved returns why a block is not proved, or an empty text.
+func unproved(runners []string, b block) string {
+	switch {
+	case b.language == "text", b.language == "sh" && b.source == "": // TestCommandsInDocumentsExist checks the second
+		return ""
+	case b.source == "":
+		return fmt.Sprintf("nothing proves this block of %q: let docgen quote a file that a test runs, or, if it is no code, name the language text", b.language)
+	case b.language == "go":
+		return ""
+	}
+	return unless(runs(runners, b.source), "no test names "+b.source)
+}
+
+func TestUnprovedFindsQuotedFilesThatNothingRuns(t *testing.T) {
+	t.Parallel()
+	runners := []string{`"./docs/named.sh"`, `src="/src/main.js"`}
+	for source, problem := range map[string]string{
+		"clients/docs/named.sh": "",
+		"clients/docs/other.sh": "no test names clients/docs/other.sh",
+		"page/src/main.js":      "",
+		"page/src/chat.js":      "no test names page/src/chat.js",
+		"page/page.test.mjs":    "",
+	} {
+		assert.Equal(t, problem, unproved(runners, block{language: strings.TrimPrefix(path.Ext(source), "."), source: source}), source)
+	}
+	assert.Empty(t, unproved(nil, block{language: "sh"}), "the commands are checked elsewhere")
+	assert.NotEmpty(t, unproved(nil, block{language: "js"}))
+}
+
+// runs reports whether the file is a test, or one of the runners names it.
 func runs(runners []string, file string) bool {
 	name := path.Base(file)
 	switch path.Ext(name) {
@@ -54,7 +83,7 @@ func runs(runners []string, file string) bool {
 	case ".tsx":
 		name = "./" + strings.TrimSuffix(name, ".tsx") + `"` // a module imports it without its extension
 	}
-	return runner.MatchString(name) || numbered.MatchString(file) ||
+	return test.MatchString(name) || numbered.MatchString(file) ||
 		slices.ContainsFunc(runners, func(r string) bool { return strings.Contains(r, name) })
 }
 
