@@ -32,6 +32,13 @@ class Store {
       return false;
     }
   }
+
+  /** keeps reports whether the browser takes texts, and has taken all of them. */
+  keeps(): boolean {
+    const taken = this.set("weft.try", "");
+    this.set("weft.try", null);
+    return taken && this.#refused.size === 0;
+  }
 }
 
 /** perTab keeps texts until the tab is closed. */

@@ -69,6 +69,20 @@ test("a first message of the list takes the file along, and waits for it", limit
   await chat.idle();
 }));
 
+test("files that were kept and cannot be read are no files", limit, () => tab({}, async (chat, page) => {
+  for (const damaged of ["{", "3", "{}", '{"thread":"t","files":3}', '{"thread":1,"files":[]}', '{"thread":"t","files":[null]}']) {
+    await page.evaluate((text) => sessionStorage.setItem("weft.files.new", text), damaged);
+    await page.reload();
+    await chat.field.waitFor();
+  }
+  await page.evaluate(() => sessionStorage.setItem("weft.files.new", "{"));
+  await page.reload();
+  await attach(page, csv("orders.csv"));
+  await attached(page).getByText("3 rows").waitFor();
+  await send(chat, "Make the invoice");
+  await page.getByRole("list", { name: "Files of the message" }).getByText("orders.csv").waitFor();
+}));
+
 test("a refusal of the application is told, and the file can be put away", limit, () => tab({}, async (chat, page) => {
   await attach(page, csv("broken.csv", 'a,b\n"1,2\n'), csv("good.csv"), csv("large.csv", "x".repeat(2_000_000)));
   await page.getByRole("alert").filter({ hasText: "This is not a CSV file" }).waitFor();

@@ -40,7 +40,7 @@ test("sign-in: without credentials the page asks for a token, and a wrong one is
   const { page } = chat;
   await page.goto(`${at.token.origin}/chat/`);
   const dialog = page.getByRole("dialog", { name: "Sign in" });
-  await dialog.waitFor();
+  await dialog.getByText("Your token is kept until you close this tab.").waitFor();
   assert.deepEqual(await chat.axe(), []);
   assert.ok(await page.getByLabel("Token").evaluate((e) => e === document.activeElement), "the field for the token has no focus");
   assert.equal(await dialog.getByRole("alert").count(), 0);
@@ -192,7 +192,7 @@ test("weft.headers: an expired token is asked for again, once, and the message i
   await chat.field.fill("precious words");
   await chat.field.press("Enter");
   const dialog = page.getByRole("dialog", { name: "You are signed out" });
-  await dialog.waitFor();
+  await dialog.getByText("The text of your message is kept.").waitFor();
   assert.deepEqual(await chat.axe(), []);
   assert.equal(await page.getByLabel("Token").count(), 0);
   await page.evaluate(() => sessionStorage.removeItem("app.token"));
@@ -218,6 +218,36 @@ async function scripted(script, hash = "") {
   await chat.page.goto(`${at.script.origin}/chat/${hash}`);
   return chat;
 }
+
+test("a script of the application that does not end is told, until it has ended", limit, async () => {
+  const notice = (page) => page.getByRole("status").getByText("The page waits for /app.js.");
+  const asks = (page) => page.waitForRequest((r) => r.url().endsWith("/threads/search"));
+  const headers = `weft.headers(() => ({ Authorization: "Bearer token-of-ada" }));`;
+  for (const [what, script, told] of [
+    ["stalls", undefined, true],
+    ["waits for a token", `await new Promise((f) => (window.goOn = f)); ${headers}`, true],
+    ["sets the headers and waits", `${headers} await new Promise(() => {});`, false],
+  ]) {
+    const chat = await newTab("script");
+    const { page } = chat;
+    await page.clock.install();
+    await page.route("**/app.js", (r) => script && r.fulfill({ contentType: "text/javascript", body: script }));
+    const begun = told || asks(page);
+    await page.goto(`${at.script.origin}/chat/`, { waitUntil: "commit" });
+    await chat.field.waitFor();
+    if (told && script) await page.waitForFunction(() => window.goOn);
+    await begun;
+    await page.clock.runFor(12_000); // longer than a toast is shown
+    assert.equal(await notice(page).count(), told ? 1 : 0, what);
+    if (told && script) {
+      const asked = asks(page);
+      await page.evaluate(() => window.goOn());
+      await asked;
+      await notice(page).waitFor({ state: "detached" });
+    }
+    await page.context().close();
+  }
+});
 
 // quoted returns a file that docs/chat.md quotes.
 const quoted = (name) => readFileSync(new URL(`docs/${name}`, import.meta.url), "utf8");
@@ -350,7 +380,7 @@ test("a frame: pages of the named origin show the chat, and no others", limit, a
 });
 
 // inFrame shows the chat page in a frame of another site. Chromium then lets it keep nothing.
-async function inFrame(t, way) {
+async function inFrame(t, way, script) {
   const site = createServer((_, w) => w.writeHead(200, { "Content-Type": "text/html" }).end(`<!doctype html><title>Site</title><iframe title="Chat" src="${framed}/chat/" width=1100 height=600></iframe>`));
   t.after(() => site.close());
   await new Promise((done) => site.listen(0, "127.0.0.1", done));
@@ -358,6 +388,7 @@ async function inFrame(t, way) {
   const framed = await program.serve(["-listen", "127.0.0.1:0", "-sign-in", way, "-frame", outer]);
   const page = await at.browser.newPage();
   t.after(() => page.close());
+  if (script) await page.route("**/app.js", (r) => r.fulfill({ contentType: "text/javascript", body: script }));
   await page.goto(outer);
   const frame = page.frames().find((f) => f.url().startsWith(framed));
   for (const store of ["sessionStorage", "localStorage"])
@@ -377,7 +408,7 @@ test("a frame of another site: the page works where the browser denies storage",
   // A token lasts until the page is left, and the text of a message is kept.
   const { frame, field } = await inFrame(t, "token");
   const dialog = frame.getByRole("dialog", { name: "Sign in" });
-  await dialog.waitFor();
+  await dialog.getByText("Your token is kept until you leave this page.").waitFor();
   await frame.getByRole("button", { name: "Close" }).click();
   await field.fill("precious words");
   await field.press("Enter");
@@ -389,6 +420,11 @@ test("a frame of another site: the page works where the browser denies storage",
   await field.press("Enter");
   await frame.getByText("I got 14 characters of text.").waitFor();
   await frame.getByRole("link", { name: "precious words" }).waitFor();
+
+  // A reload loses the text of a message: the page does not say that it is kept.
+  const ended = await inFrame(t, "script", `weft.headers(() => ({ Authorization: "Bearer ended" }));`);
+  await ended.frame.getByText("Reload the page to sign in again.").waitFor();
+  assert.equal(await ended.frame.getByText("is kept").count(), 0);
 });
 
 test("weft.card: the application shows a result of its own type", limit, async () => {

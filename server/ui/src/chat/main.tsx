@@ -1,7 +1,9 @@
-import { begin, setCredentials } from "../client";
+import { begin, isWaiting, setCredentials } from "../client";
 import { config } from "../config";
 import { start } from "../main";
 import { addCard } from "../parts/cards";
+import { notice } from "../parts/Toast";
+import { tr } from "../texts";
 import { App } from "./App";
 
 declare global {
@@ -18,5 +20,10 @@ window.weft = { card: addCard, headers: setCredentials };
 
 // The browser runs the module once. Unlike the event "load" of its element, the import ends after an await of the module.
 if (config.script !== undefined) import(/* @vite-ignore */ new URL(config.script, location.href).href).catch(() => undefined).then(begin); // the browser tells the errors
+
+// A module that does not end holds all requests.
+setTimeout(() => {
+  if (isWaiting()) addEventListener("weft-scripted", notice(tr("The page waits for {address}.", { address: config.script ?? "" })), { once: true });
+}, 5000);
 
 start(<App />);

@@ -29,6 +29,13 @@ export function filesOf(list: Upload[]): Uploaded[] {
 
 type Kept = { thread: string; files: Uploaded[] };
 
+/** readKept returns the files that the page has kept, or undefined if the text has none. */
+function readKept(text: string): Kept | undefined {
+  const kept = jsonOf(text) as Partial<Kept> | null | undefined;
+  if (typeof kept?.thread !== "string" || !Array.isArray(kept.files)) return undefined;
+  return { thread: kept.thread, files: kept.files.map((file) => readUploaded(file)) };
+}
+
 /** readUploaded returns what an answer, or a message, says about a file. */
 export function readUploaded(value: unknown, name = ""): Uploaded {
   const v = (typeof value === "object" ? value : undefined) as Record<string, unknown> | null | undefined;
@@ -60,8 +67,8 @@ export class Uploads {
 
   constructor(place: string) {
     this.#place = `weft.files.${place}`;
-    const kept = JSON.parse(perTab.get(this.#place) ?? "null") as Kept | null;
-    this.created = kept !== null && place === "new";
+    const kept = readKept(perTab.get(this.#place) ?? "");
+    this.created = kept !== undefined && place === "new";
     this.thread = kept?.thread ?? (place === "new" ? v7() : place);
     this.#list = (kept?.files ?? []).map((file) => ({ key: v7(), name: file.name, sent: 1, file }));
   }

@@ -3,6 +3,7 @@ import { hasToken, isScripted, setToken } from "../client";
 import { config } from "../config";
 import { Button } from "./Button";
 import { Dialog } from "./Dialog";
+import { perBrowser, perTab } from "../storage";
 import { tr } from "../texts";
 
 /**
@@ -35,7 +36,7 @@ export function SignIn() {
   if (isScripted())
     return (
       <Dialog title={tr("You are signed out")} onClose={() => setOpen(false)}>
-        <p className="text-sm">{tr("The server no longer accepts your sign-in. Reload the page to sign in again. The text of your message is kept.")}</p>
+        <p className="text-sm">{perBrowser.keeps() ? tr("The server no longer accepts your sign-in. Reload the page to sign in again. The text of your message is kept.") : tr("The server no longer accepts your sign-in. Reload the page to sign in again.")}</p>
         <div className="mt-4 flex justify-end"><Button kind="primary" onClick={() => location.reload()}>{tr("Reload")}</Button></div>
       </Dialog>
     );
@@ -50,7 +51,7 @@ export function SignIn() {
       <form onSubmit={save}>
         {refused && <p role="alert" className="mb-3 text-sm text-danger">{tr("The server did not accept your token. It may be wrong, or no longer valid.")}</p>}
         <label className="block text-sm">
-          <span className="mb-1 block text-muted">{tr("The server wants to know who you are. Your token is kept until you close this tab.")}</span>
+          <span className="mb-1 block text-muted">{perTab.keeps() ? tr("The server wants to know who you are. Your token is kept until you close this tab.") : tr("The server wants to know who you are. Your token is kept until you leave this page.")}</span>
           <input type="password" autoComplete="off" aria-label={tr("Token")} value={token} onChange={(e) => setText(e.target.value)} className="w-full rounded-control border bg-bg px-3 py-2" />
         </label>
         <div className="mt-4 flex justify-end"><Button kind="primary" type="submit" disabled={!token.trim()}>{tr("Sign in")}</Button></div>

@@ -20,14 +20,19 @@ function close(id: number) {
   note?.end?.();
 }
 
+/** notice shows a text until a person dismisses it, or the returned function is called. */
+export function notice(text: string, more?: Pick<Note, "action" | "end">): () => void {
+  const id = next++;
+  set([...notes, { id, text, ...more }]);
+  return () => close(id);
+}
+
 /**
  * toast shows a text for six seconds. The action, such as Undo, can be taken until then. When the
  * text goes without it, end is called, also when the page is left.
  */
 export function toast(text: string, action?: { label: string; run: () => void }, end?: () => void) {
-  const id = next++;
-  set([...notes, { id, text, action, end }]);
-  setTimeout(() => close(id), 6000);
+  setTimeout(notice(text, { action, end }), 6000);
 }
 
 addEventListener("pagehide", () => {
