@@ -141,8 +141,9 @@ func placeKey(at *graph.Place) string { return at.Path + "/" + at.Task }
 
 func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished) error {
 	delete(r.unnamed, placeKey(at))
+	drained := r.drained(e.Err)
 	if isInner(at.Task) {
-		if e.Err != nil {
+		if e.Err != nil && !drained {
 			return r.write(sc, at, kindCut, struct{}{})
 		}
 		return nil
@@ -160,12 +161,7 @@ func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished
 	delete(r.failed, id)
 	delete(r.logs, id)
 	if e.Err != nil {
-		f, _ := nodeFailure(e.Err)
-		text := f.Name + ": " + f.Message
-		result.Error, kept.Error = &text, text
-		if r.run.ctx.Err() != nil && errors.Is(e.Err, context.Canceled) { // the node has not failed, and is due again
-			kept.Error, kept.Ended = "", time.Time{}
-		}
+		r.fail(e.Err, &result, &kept)
 	} else {
 		if _, sub := sc.channels.subs[nodeOf(at.Task)]; !sub { // those of a subgraph were written there
 			var err error
@@ -189,7 +185,25 @@ func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished
 		}
 	}
 	r.keep(id, sc.checkpoint, kept)
+	if drained { // the next server ends the task
+		return nil
+	}
 	return r.write(sc, at, kindResult, result)
+}
+
+// drained reports whether a task ended with an error because a subgraph of it was drained.
+func (r *recorder) drained(err error) bool {
+	return errors.Is(err, graph.ErrDrained) && errors.Is(context.Cause(r.run.ctx), graph.ErrDrained)
+}
+
+// fail gives the results of a task its error.
+func (r *recorder) fail(err error, result *resultEvent, kept *taskResult) {
+	f, _ := nodeFailure(err)
+	text := f.Name + ": " + f.Message
+	result.Error, kept.Error = &text, text
+	if r.drained(err) || r.run.ctx.Err() != nil && errors.Is(err, context.Canceled) { // the node has not failed, and is due again
+		kept.Error, kept.Ended = "", time.Time{}
+	}
 }
 
 // updated writes the messages of an update, and returns the sum of their tokens.
