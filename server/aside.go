@@ -9,6 +9,9 @@ import (
 // errPanic is the error of a call that panicked.
 var errPanic = errors.New("panic")
 
+// errExited is the error of a call that ended its goroutine.
+var errExited = errors.New("the code that it called has ended its goroutine with runtime.Goexit")
+
 // safely calls f, and returns its panic as an error.
 func safely(f func() error) (err error) {
 	defer func() {
@@ -23,6 +26,10 @@ func safely(f func() error) (err error) {
 // call and rarely shrinks: so the goroutine of a run or a stream, which waits for long, keeps a small one.
 func aside(f func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- safely(f) }()
+	go func() {
+		err := errExited
+		defer func() { done <- err }()
+		err = safely(f)
+	}()
 	return <-done
 }
