@@ -16,7 +16,8 @@ type activeRun struct {
 	id, thread string
 	g          *served
 	data       *runData
-	record     runs.Record // without Data when it is stored: data has the same
+	asked      *runData    // data when the run came to this server; its request is read while the run goes on
+	record     runs.Record // without Data: data has the same
 	size       int         // of the record's data when this server got it
 
 	ctx    context.Context // ends when the run is cancelled
@@ -53,8 +54,10 @@ func newActiveRun(r runs.Record, g *served) (*activeRun, error) {
 	if err != nil {
 		return nil, err
 	}
+	size := len(r.Data)
+	r.Data = nil
 	a := &activeRun{
-		id: r.ID, thread: r.Parent, g: g, data: d, record: r, size: len(r.Data), begin: make(chan struct{}), done: make(chan struct{}), unstored: make(chan struct{}),
+		id: r.ID, thread: r.Parent, g: g, data: d, asked: d, record: r, size: size, begin: make(chan struct{}), done: make(chan struct{}), unstored: make(chan struct{}),
 	}
 	a.ctx, a.cancel = context.WithCancelCause(withOwner(withUser(context.Background(), r.Owner), a.owner()))
 	switch d.Cancel {

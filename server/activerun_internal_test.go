@@ -16,6 +16,19 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
+// A run that is read from the store has its request once, also that of a repeated request.
+func TestARunThatIsReadKeepsItsRequestOnce(t *testing.T) {
+	t.Parallel()
+	run := runRecord(uuid.New(), runData{})
+	run.Data = encoded(runData{Request: runRequest{Input: json.RawMessage(`{"words":"x"}`)}})
+	a, err := newActiveRun(run, nil)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"words":"x"}`, string(a.data.Request.Input))
+	assert.Empty(t, a.record.Data)
+	assert.Equal(t, len(run.Data), a.size)
+	a.cancel(nil)
+}
+
 // A run that goes on has its request once, however it came to this server.
 func TestARunKeepsItsRequestOnce(t *testing.T) {
 	t.Parallel()

@@ -16,16 +16,17 @@ import (
 type lane struct{ runs []*activeRun }
 
 // enqueue stores a run and puts it into the lane of its thread.
-func (s *Server) enqueue(ctx context.Context, a *activeRun) error {
+func (s *Server) enqueue(ctx context.Context, a *activeRun, r *runs.Record) error {
 	if s.o.Queue != nil {
-		return s.share(ctx, a, a.data.Request.Multitask)
+		return s.share(ctx, a, r, a.data.Request.Multitask)
 	}
-	return s.queue(ctx, a, a.data.Request.Multitask, false)
+	return s.queue(ctx, a, r, a.data.Request.Multitask)
 }
 
-// queue puts a run into the lane of its thread, by a strategy. It stores the run unless that is
-// stored.
-func (s *Server) queue(ctx context.Context, a *activeRun, strategy string, stored bool) error {
+// queue puts a run into the lane of its thread, by a strategy. It stores the record of the run, which is nil
+// if that is stored.
+func (s *Server) queue(ctx context.Context, a *activeRun, r *runs.Record, strategy string) error {
+	stored := r == nil
 	waits := time.Until(a.data.After)
 	before, err := s.accept(a, strategy, stored, waits > 0)
 	if err != nil {
@@ -34,9 +35,8 @@ func (s *Server) queue(ctx context.Context, a *activeRun, strategy string, store
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime) // a client that leaves leaves no half of a run
 	defer cancel()
 	if !stored {
-		err = s.o.Runs.Insert(ctx, a.record)
+		err = s.o.Runs.Insert(ctx, *r)
 	}
-	a.record.Data = nil
 	if err == nil && waits <= 0 {
 		err = s.joinThread(ctx, a, false)
 	}
@@ -351,7 +351,7 @@ func (s *Server) resumeRuns() error {
 			waiting++
 		}
 		// A run that was to interrupt those before it stores it now.
-		if err := s.queue(s.ctx, a, a.data.Request.Multitask, true); err != nil && !errors.Is(err, runs.ErrNotFound) {
+		if err := s.queue(s.ctx, a, nil, a.data.Request.Multitask); err != nil && !errors.Is(err, runs.ErrNotFound) {
 			return err
 		}
 	}

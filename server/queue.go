@@ -303,7 +303,6 @@ func (s *Server) activate(a *activeRun) error {
 		return err
 	}
 	s.active[a.id], a.counted = a, true
-	a.record.Data = nil
 	s.lanes[a.thread] = &lane{runs: []*activeRun{a}}
 	s.running.Add(1)
 	return nil
@@ -364,7 +363,7 @@ func (s *Server) joinDelayed(ctx context.Context, id string) error {
 }
 
 // share stores a run and adds its job. It applies the strategy of the run to those before it.
-func (s *Server) share(ctx context.Context, a *activeRun, strategy string) error {
+func (s *Server) share(ctx context.Context, a *activeRun, r *runs.Record, strategy string) error {
 	if err := s.roomInQueue(ctx, a.thread); err != nil {
 		return err
 	}
@@ -378,13 +377,12 @@ func (s *Server) share(ctx context.Context, a *activeRun, strategy string) error
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime) // a client that leaves leaves no half of a run
 	defer cancel()
-	if err := s.o.Runs.Insert(ctx, a.record); err != nil {
+	if err := s.o.Runs.Insert(ctx, *r); err != nil {
 		if reserved != nil {
 			s.unreserve(ctx, reserved)
 		}
 		return err
 	}
-	a.record.Data = nil
 	if err := s.joinThread(ctx, a, delayed); err != nil {
 		return err
 	}
@@ -398,8 +396,8 @@ func (s *Server) share(ctx context.Context, a *activeRun, strategy string) error
 			s.o.Logger.Error("server: the end of the runs before another one was not stored", "run", a.id, "thread", a.thread, "error", err)
 		}
 	}
-	r := storedRun{a.record, a.data}
-	j := r.job()
+	run := storedRun{a.record, a.data}
+	j := run.job()
 	if delayed {
 		j.Kind, j.Key, j.At = runs.JobRun, a.id, a.data.After
 	}

@@ -257,7 +257,7 @@ func (s *Server) startRun(ctx context.Context, r runs.Record, g *served) (*activ
 	if err != nil {
 		return nil, fmt.Errorf("the run cannot be read again and %w: %w", runs.ErrInvalid, err)
 	}
-	if err := s.enqueue(ctx, a); err != nil {
+	if err := s.enqueue(ctx, a, &r); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -312,7 +312,7 @@ func (c *call) createRun() error {
 		return err
 	}
 	c.located(a, thread == "", "")
-	return c.send(shownRun(&a.record, a.data))
+	return c.send(shownRun(&a.record, a.asked))
 }
 
 // createRuns starts several runs without a thread.
@@ -332,7 +332,7 @@ func (c *call) createRuns() error {
 		if err != nil {
 			return err
 		}
-		out = append(out, shownRun(&a.record, a.data))
+		out = append(out, shownRun(&a.record, a.asked))
 	}
 	return c.send(out)
 }
@@ -355,7 +355,7 @@ func (c *call) streamRun() error {
 	if err != nil {
 		return err
 	}
-	return c.stream(a, v, whole(0), a.data.Request.OnDisconnect == "cancel")
+	return c.stream(a, v, whole(0), a.asked.Request.OnDisconnect == "cancel")
 }
 
 // startStream starts a run for a stream. It is a function of its own so that the goroutine that waits

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,12 +76,13 @@ func queuedRun(t *testing.T, s *Server, thread string, valid bool) *activeRun {
 	d := runData{Assistant: s.graphs["g"].assistant, Request: runRequest{Assistant: "g", Input: json.RawMessage(`{"text":"a"}`)}}
 	data, err := d.encoded()
 	require.NoError(t, err)
-	a, err := newActiveRun(runs.Record{Kind: runs.Run, ID: uuid.New(), Parent: thread, Graph: "g", Status: runPending, Created: now(), Data: data}, s.graphs["g"])
+	r := runs.Record{Kind: runs.Run, ID: uuid.New(), Parent: thread, Graph: "g", Status: runPending, Created: now(), Data: data}
+	a, err := newActiveRun(r, s.graphs["g"])
 	require.NoError(t, err)
 	if !valid {
 		a.data.Request.Metadata = json.RawMessage(`"a"b`)
 	}
-	require.NoError(t, s.enqueue(t.Context(), a))
+	require.NoError(t, s.enqueue(t.Context(), a, &r))
 	return a
 }
 
@@ -154,5 +156,52 @@ func TestCloseDoesNotWaitForRunsThatHaveNotBegun(t *testing.T) {
 			assert.Equal(t, runSuccess, r.Status)
 		}
 		assert.NoError(t, s.Close(context.Background()))
+	})
+}
+
+// A refusingStore refuses the record of a run when the run ends, once.
+type refusingStore struct {
+	runs.Store
+	refused atomic.Bool
+}
+
+func (s *refusingStore) Append(ctx context.Context, thread string, events []runs.Event, replaced ...runs.Record) error {
+	if len(replaced) > 0 && !s.refused.Swap(true) {
+		return runs.ErrInvalid
+	}
+	return s.Store.Append(ctx, thread, events, replaced...)
+}
+
+// A slowWriter is of a client whose answer takes long to begin.
+type slowWriter struct {
+	*httptest.ResponseRecorder
+	wait func()
+}
+
+func (w slowWriter) Header() http.Header {
+	w.wait()
+	return w.ResponseRecorder.Header()
+}
+
+// A run may end, and get its stored data again, before its request is answered: the race detector finds an answer that needs the data.
+func TestARunMayEndBeforeItsRequestIsAnswered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &refusingStore{Store: memruns.New()}
+		s := unstorableServer(t, store)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/threads/"+uuid.New()+"/runs",
+			strings.NewReader(`{"assistant_id":"g","if_not_exists":"create","input":{"text":"a"}}`))
+		r.RemoteAddr = "127.0.0.1:1"
+		w := httptest.NewRecorder()
+		s.ServeHTTP(slowWriter{w, func() { time.Sleep(time.Hour) }}, r)
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		assert.True(t, store.refused.Load())
+		var got run
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+		assert.Equal(t, runPending, got.Status)
+		var asked runRequest
+		require.NoError(t, json.Unmarshal(got.Kwargs, &asked))
+		assert.JSONEq(t, `{"text":"a"}`, string(asked.Input))
+		require.NoError(t, s.Close(t.Context()))
 	})
 }
