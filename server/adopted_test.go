@@ -9,10 +9,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/internal/uuid"
 	"github.com/weft-go/weft/server"
+	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/runs/memruns"
 	"github.com/weft-go/weft/state"
 )
@@ -56,4 +58,33 @@ func TestAThreadThatGoCodeHasRunHasItsStatusWhenItIsCreated(t *testing.T) {
 			assert.Equal(t, thread, w.json(http.MethodGet, "/threads/"+id, nil))
 		})
 	}
+}
+
+// A corruptStore has a damaged state for each thread.
+type corruptStore struct{ checkpoint.Store }
+
+func (corruptStore) Get(context.Context, checkpoint.Key) (checkpoint.Checkpoint, error) {
+	return checkpoint.Checkpoint{}, checkpoint.ErrCorrupt
+}
+
+// A thread whose state is damaged can be created, with the status error. If it exists, its record decides.
+func TestAThreadWhoseStateIsDamagedIsCreatedWithTheStatusError(t *testing.T) {
+	t.Parallel()
+	b := graph.New("printer", state.LastWins[string]("answer"))
+	b.Node("print", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+	b.Edge(graph.Start, "print")
+	g, err := b.Compile(graph.Options{Checkpoints: corruptStore{memcheckpoint.New(memcheckpoint.Options{})}})
+	require.NoError(t, err)
+	store, damaged, known := memruns.New(), uuid.New(), uuid.New()
+	s := newServer(t, server.Options{Graphs: map[string]*graph.Graph{"printer": g}, Runs: store})
+	send(t, s, http.MethodPost, "/threads", `{"thread_id":"`+damaged+`","graph_id":"printer"}`)
+	r, err := store.Get(t.Context(), runs.Thread, damaged)
+	require.NoError(t, err)
+	assert.Equal(t, "error", r.Status)
+
+	code, _ := send(t, s, http.MethodPost, "/threads", `{"thread_id":"`+known+`"}`)
+	require.Equal(t, http.StatusOK, code)
+	code, thread := send(t, s, http.MethodPost, "/threads", `{"thread_id":"`+known+`","graph_id":"printer","if_exists":"do_nothing"}`)
+	require.Equal(t, http.StatusOK, code, thread)
+	assert.Equal(t, "idle", field(thread, "status"))
 }

@@ -152,8 +152,9 @@ func (c *call) createThread() error {
 	if err := object("metadata", b.Metadata); err != nil {
 		return err
 	}
+	made := b.ID == ""
 	switch {
-	case b.ID == "":
+	case made:
 		b.ID = uuid.New()
 	case !isUUID(b.ID):
 		return invalid("thread_id is %q; it must be a UUID.", shortened(b.ID))
@@ -170,7 +171,7 @@ func (c *call) createThread() error {
 	if json.Unmarshal(r.Metadata, &meta) == nil && b.Graph == "" {
 		b.Graph = meta.Graph
 	}
-	if err := c.adopt(&r, b.Graph); err != nil {
+	if err := c.adopt(&r, b.Graph, made); err != nil {
 		return err
 	}
 	err = c.insertThread(&r, false, b.updates())
@@ -194,21 +195,25 @@ func (c *call) createThread() error {
 }
 
 // adopt gives a new thread its graph, if the server has it, and the status of the states that Go code may have stored before. A
-// thread with due nodes is interrupted, since no run of the server executes them. With users, such a thread is refused; see checkStates.
-func (c *call) adopt(r *runs.Record, name string) error {
+// thread with due nodes is interrupted, since no run of the server executes them. One whose state cannot be read has the status error.
+// With users, a thread with states is refused; see checkStates. An id that the server has made has no states.
+func (c *call) adopt(r *runs.Record, name string, made bool) error {
 	g := c.s.graphs[name]
 	if g == nil {
 		return nil
 	}
 	r.Graph = name
-	if c.s.o.Auth != nil {
+	if made || c.s.o.Auth != nil {
 		return nil
 	}
 	at, err := g.graph.Checkpoints().Get(c.ctx(), checkpoint.Key{Thread: r.ID})
-	if errors.Is(err, checkpoint.ErrNotFound) {
+	switch {
+	case errors.Is(err, checkpoint.ErrNotFound):
 		return nil
-	}
-	if err != nil {
+	case errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, checkpoint.ErrDecrypt), errors.Is(err, checkpoint.ErrFormat):
+		r.Status = threadError
+		return nil
+	case err != nil:
 		return err
 	}
 	if r.Status = stored.StatusOf(&at); r.Status == stored.Busy {
