@@ -29,7 +29,7 @@
 //   - message.go, messageschema.go, graph.go, draw.go, schema.go: messages, values and graphs as clients see them.
 //   - context.go: what nodes read of a request.
 //   - failure.go: errors as clients see them.
-//   - log.go, logwriter.go, event.go: the event log of a thread.
+//   - log.go, logreader.go, logwriter.go, event.go: the event log of a thread.
 //   - record.go, recordtask.go, recordpause.go, attempt.go, place.go, loghandler.go: how a run writes it.
 //   - lane.go, activerun.go, prepare.go, answers.go, answerschema.go, execute.go, finish.go, undo.go: the queue of a thread,
 //     and one run.

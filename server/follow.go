@@ -10,8 +10,10 @@ import (
 // calls skip where events are missing.
 func (c *call) follow(log *threadLog, run string, after int64, skip skipFunc, f func(*runs.Event) error) error {
 	var looked time.Time
+	r := log.reader(after)
+	defer r.close()
 	for {
-		events, missed, changed, err := log.after(c.ctx(), after)
+		events, missed, changed, err := r.after(c.ctx(), after)
 		if missed > 0 {
 			after += missed
 			err = skip(missed, after)

@@ -14,8 +14,7 @@ import (
 )
 
 // A threadLog gives the events of a thread to any number of readers. An event is stored before
-// a reader gets it. The newest events are in memory until each reader has them; a reader that is behind those in memory
-// reads the store.
+// a reader gets it. The newest events are in memory until each reader has them; older ones are read from the store.
 // The log is open while a run or a reader uses it.
 type threadLog struct {
 	store  runs.Store
@@ -24,7 +23,7 @@ type threadLog struct {
 	tell   func()           // tells other servers that there are events; nil if there are none
 	soon   atomic.Bool      // a refresh is to begin
 	keep   runs.Bounds      // without Since
-	users  atomic.Int64     // changed under Server.mu
+	users  int              // guarded by Server.mu
 
 	load    sync.Once
 	loadErr error
@@ -38,7 +37,7 @@ type threadLog struct {
 	size    int          // the size of their data
 	base    int64
 	last    int64
-	waiting int64            // how often readers have found no event after the last one
+	readers map[*logReader]struct{}
 	begun   map[string]int64 // the number of the event before the first one of each run that has not ended
 	changed chan struct{}    // closed, and replaced, when events were added
 }
@@ -50,7 +49,7 @@ const (
 )
 
 func newThreadLog(store runs.Store, thread string, keep runs.Bounds) *threadLog {
-	return &threadLog{store: store, thread: thread, keep: keep, begun: map[string]int64{}, changed: make(chan struct{})}
+	return &threadLog{store: store, thread: thread, keep: keep, readers: map[*logReader]struct{}{}, begun: map[string]int64{}, changed: make(chan struct{})}
 }
 
 // openLog returns the log of a thread. Call closeLog afterwards.
@@ -65,7 +64,8 @@ func (s *Server) openLog(ctx context.Context, thread string) (*threadLog, error)
 		}
 		s.logs[thread] = l
 	}
-	again := l.users.Add(1) > 1 && s.o.Queue != nil
+	l.users++
+	again := l.users > 1 && s.o.Queue != nil
 	s.mu.Unlock()
 	l.load.Do(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
@@ -89,7 +89,7 @@ func (s *Server) openLog(ctx context.Context, thread string) (*threadLog, error)
 func (s *Server) closeLog(l *threadLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.users.Add(-1) == 0 && s.logs[l.thread] == l {
+	if l.users--; l.users == 0 && s.logs[l.thread] == l {
 		delete(s.logs, l.thread)
 	}
 }
@@ -116,10 +116,13 @@ func (l *threadLog) open(ctx context.Context) error {
 func (l *threadLog) add(events []runs.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.waiting >= l.users.Load()-1 { // all but the writer have the events so far
+	read := true
+	for r := range l.readers {
+		read = read && r.has >= l.last
+	}
+	if read { // each reader has the events so far
 		l.events, l.size, l.base = nil, 0, l.last
 	}
-	l.waiting = 0
 	for i := range events {
 		e := &events[i]
 		l.last = e.Seq
@@ -351,7 +354,6 @@ func (l *threadLog) recent(seq int64) (events []runs.Event, changed <-chan struc
 	defer l.mu.Unlock()
 	switch {
 	case seq >= l.last:
-		l.waiting++
 		return nil, l.changed, true
 	case seq < l.base:
 		return nil, l.changed, false

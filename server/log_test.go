@@ -106,7 +106,7 @@ func TestLogKeepsLargeEventsWithinItsBounds(t *testing.T) {
 	t.Parallel()
 	store := memruns.New()
 	l := newThreadLog(store, "t", runs.Bounds{Bytes: 10 << 20})
-	l.users.Store(2) // a writer, and a reader that does not read
+	defer l.reader(0).close() // it does not read
 	large, err := json.Marshal(strings.Repeat("x", 200<<10))
 	require.NoError(t, err)
 	for range 200 {
@@ -180,31 +180,63 @@ func TestWriterThatWaitsForAFailingStoreGetsItsError(t *testing.T) {
 func TestLogForgetsEventsThatEachReaderHas(t *testing.T) {
 	t.Parallel()
 	store := memruns.New()
-	l := newThreadLog(store, "t", runs.Bounds{})
+	l := newLog(t, store, runs.Bounds{}, 2)
 	add := func() {
 		require.NoError(t, l.append(t.Context(), []runs.Event{{Run: "r", Time: now(), Kind: kindCustom, Data: json.RawMessage(`"data"`)}}))
 	}
-	read := func(after int64) []int64 {
-		events, missed, _, err := l.after(t.Context(), after)
+	read := func(r *logReader, after int64) []int64 {
+		events, missed, _, err := r.after(t.Context(), after)
 		require.NoError(t, err)
 		assert.Zero(t, missed)
 		return numbers(events)
 	}
-	l.users.Store(1) // the run
-	add()
-	add()
 	assert.Equal(t, []int64{2}, numbers(l.events), "nobody reads")
 
-	l.users.Store(3) // and two readers
-	assert.Empty(t, read(2))
+	ahead, behind := l.reader(2), l.reader(1)
+	assert.Empty(t, read(ahead, 2))
+	assert.Empty(t, read(ahead, 2), "it looks again")
 	add()
 	assert.Equal(t, []int64{2, 3}, numbers(l.events), "one reader waits, and the other one is behind")
-	assert.Equal(t, []int64{3}, read(2))
-	assert.Empty(t, read(3))
-	assert.Empty(t, read(3))
+	assert.Equal(t, []int64{3}, read(ahead, 2))
+	assert.Empty(t, read(ahead, 3))
+	assert.Equal(t, []int64{2, 3}, read(behind, 1))
+	assert.Empty(t, read(behind, 3))
 	add()
 	assert.Equal(t, []int64{4}, numbers(l.events), "both readers had all")
 	assert.Equal(t, len(`"data"`), l.size)
-	assert.Equal(t, []int64{4}, read(3))
-	assert.Equal(t, []int64{1, 2, 3, 4}, read(0), "from the store")
+	assert.Equal(t, []int64{4}, read(ahead, 3))
+	assert.Equal(t, []int64{1, 2, 3, 4}, read(behind, 0), "from the store")
+
+	behind.close()
+	assert.Empty(t, read(ahead, 4))
+	add()
+	assert.Equal(t, []int64{5}, numbers(l.events), "the only reader had all")
+	ahead.close()
+}
+
+// A server whose clients read a run of another server has a log with readers and without a writer.
+func TestReplicaKeepsTheEventsThatItsOnlyReaderLacks(t *testing.T) {
+	t.Parallel()
+	store := memruns.New()
+	l := newLog(t, store, runs.Bounds{}, 1)
+	r := l.reader(1)
+	defer r.close()
+	other := newThreadLog(store, "t", runs.Bounds{})
+	require.NoError(t, other.open(t.Context()))
+	more := make([]runs.Event, 2*logPage+1)
+	for i := range more {
+		more[i] = runs.Event{Run: "r", Time: now(), Kind: kindCustom, Data: json.RawMessage(`"data"`)}
+	}
+	require.NoError(t, other.append(t.Context(), more))
+	require.NoError(t, l.refresh(t.Context()))
+	assert.Len(t, l.events, len(more), "more than a page")
+	require.NoError(t, other.append(t.Context(), more[:1]))
+	require.NoError(t, l.refresh(t.Context()))
+	assert.Len(t, l.events, len(more)+1)
+	_, err := store.Trim(t.Context(), "t", runs.Bounds{Events: 1})
+	require.NoError(t, err)
+	events, missed, _, err := r.after(t.Context(), 1)
+	require.NoError(t, err)
+	assert.Zero(t, missed)
+	assert.Len(t, events, len(more)+1, "without the store")
 }

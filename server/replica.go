@@ -195,8 +195,10 @@ func (s *Server) awaitEnd(ctx context.Context, thread, run string) {
 func (s *Server) endIn(ctx context.Context, log *threadLog, run string, after *int64) bool {
 	timer := time.NewTimer(recheck)
 	defer timer.Stop()
+	r := log.reader(*after)
+	defer r.close()
 	for {
-		events, missed, changed, err := log.after(ctx, *after)
+		events, missed, changed, err := r.after(ctx, *after)
 		*after += missed
 		for i := range events {
 			*after = events[i].Seq

@@ -186,6 +186,7 @@ func (s *socket) execute(ctx context.Context, b *commandBody) (queued bool, err 
 // pump sends the events of the subscriptions, and adds and removes these.
 func (s *socket) pump(ctx context.Context) error {
 	r := s.c.readThread(s.log)
+	defer r.reader.close()
 	for {
 		events, changed, err := r.next()
 		if err != nil {
@@ -288,6 +289,7 @@ func (s *socket) subscribe(ctx context.Context, asks []subscriptionCommand, unti
 // replay calls f for each event up to a number that one of the subscriptions selects.
 func (s *socket) replay(subs []*subscription, until int64, f func(*threadEvent) error) error {
 	r := s.c.readThread(s.log)
+	defer r.reader.close()
 	r.until = until
 	for len(subs) > 0 && until > 0 && r.after < until {
 		events, changed, err := r.next()

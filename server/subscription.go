@@ -68,16 +68,18 @@ func (s *subscription) check() error {
 
 // A threadReader reads the events of the thread-centric protocol from the beginning of a thread on.
 type threadReader struct {
-	c     *call
-	log   *threadLog
-	view  *threadView
-	after int64 // the number of the last event of the log that was read
-	until int64 // the number of the last event to read; 0 means no end
-	shown bool  // the user may see the thread
+	c      *call
+	log    *threadLog
+	reader *logReader
+	view   *threadView
+	after  int64 // the number of the last event of the log that was read
+	until  int64 // the number of the last event to read; 0 means no end
+	shown  bool  // the user may see the thread
 }
 
+// readThread returns a reader of a thread. Close its reader afterwards.
 func (c *call) readThread(log *threadLog) *threadReader {
-	return &threadReader{c: c, log: log, view: newThreadView()}
+	return &threadReader{c: c, log: log, reader: log.reader(0), view: newThreadView()}
 }
 
 const maxBatch = 256 // events of the log that are read at once
@@ -86,7 +88,7 @@ const maxBatch = 256 // events of the log that are read at once
 // there are. The stream of a thread that the user may not see is like that of a thread that does not
 // exist: it never has an event.
 func (r *threadReader) next() (events []threadEvent, changed <-chan struct{}, err error) {
-	list, missed, changed, err := r.log.after(r.c.ctx(), r.after)
+	list, missed, changed, err := r.reader.after(r.c.ctx(), r.after)
 	if missed > 0 {
 		r.after += missed
 		events, err = r.c.missedEvents(r.log, missed, r.after+1)
@@ -159,6 +161,7 @@ func (c *call) streamEvents() error {
 	out := c.startSSE()
 	defer out.stop()
 	r, seq := c.readThread(log), int64(0)
+	defer r.reader.close()
 	for {
 		events, changed, err := r.next()
 		for _, ev := range events {

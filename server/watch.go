@@ -116,8 +116,10 @@ func (c *call) watched(e *runs.Event, modes map[string]bool, views map[string]*v
 // followAll calls f for each event of a thread after a number, until the request ends. It calls
 // skip where events are missing.
 func (c *call) followAll(log *threadLog, after int64, skip skipFunc, f func(*runs.Event) error) error {
+	r := log.reader(after)
+	defer r.close()
 	for {
-		events, missed, changed, err := log.after(c.ctx(), after)
+		events, missed, changed, err := r.after(c.ctx(), after)
 		if missed > 0 {
 			after += missed
 			err = skip(missed, after)
