@@ -110,8 +110,9 @@ func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
 	return out, err
 }
 
-// maxEvents is the distance between the first numbers of the events of the protocol for two events of the log. It is more than
-// the replies that one event can cut off, and leaves numbers that JavaScript has exactly for 2^33 events of a thread.
+// maxEvents is the distance between the first numbers of the events of the protocol for two events of the log. It leaves
+// numbers that JavaScript has exactly for 2^33 events of a thread. An event that cuts off replies makes an event for each block and
+// one for each reply: 2^20 is more than a run has.
 const maxEvents = 1 << 20
 
 // updates adds the update of a node. Its event has the name of the node beside the data.

@@ -45,7 +45,7 @@ func (l *log) close() {
 		return
 	}
 	g := l.open.segment
-	g.data = bytes.Clone(s2.Encode(nil, g.data)) // without the free space behind it
+	g.data = bytes.Clone(s2.Encode(nil, g.data)) // without the unused capacity
 	l.segments, l.open = append(l.segments, g), nil
 }
 
