@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,12 +25,17 @@ type Threads struct {
 	store      checkpoint.Store
 	id         func(thread string) string
 
-	mu     sync.Mutex
-	all    *memruns.Store
-	synced time.Time
-	took   time.Duration    // to read the list of threads the last time
-	known  map[string]known // by the id of the record
-	graphs *lru.Cache[string, cached]
+	all  *memruns.Store
+	pass chan struct{} // has one value during a pass, in which a call reads the threads
+
+	mu      sync.Mutex
+	synced  time.Time        // zero if the threads have to be read
+	changes int              // made through this store
+	took    time.Duration    // the time of the last pass
+	round   int              // counts the passes, without those that continue one
+	failed  time.Time        // the end of the last pass if it has failed, else zero
+	known   map[string]known // by the id of the record
+	graphs  *lru.Cache[string, cached]
 }
 
 // A known thread is in the memory.
@@ -37,6 +44,7 @@ type known struct {
 	updated time.Time
 	status  string // that of the record, if no server has stored it
 	stored  int64  // the revision of the stored record, or 0 if there is none
+	round   int    // of the pass that has read the thread
 }
 
 type cached struct {
@@ -44,10 +52,12 @@ type cached struct {
 	graph *graph.Graph
 }
 
-// The list of threads is not read again for fresh, and for pause times as long as it took.
+// The threads are not read again for fresh, and for pause times as long as the last pass took. If a pass has failed, a call
+// within resume continues it.
 const (
-	fresh = time.Second
-	pause = 5
+	fresh  = time.Second
+	pause  = 5
+	resume = time.Minute
 )
 
 // maxGraphs is the number of threads whose graphs are kept.
@@ -61,7 +71,7 @@ func NewThreads(inner runs.Store, store checkpoint.Store, id func(thread string)
 		return nil, fmt.Errorf("%T cannot list threads: %w", store, errors.ErrUnsupported)
 	}
 	return &Threads{
-		Store: inner, store: store, lister: lister, id: id, all: memruns.New(), known: map[string]known{}, graphs: lru.New[string, cached](maxGraphs),
+		Store: inner, store: store, lister: lister, id: id, all: memruns.New(), pass: make(chan struct{}, 1), known: map[string]known{}, graphs: lru.New[string, cached](maxGraphs),
 	}, nil
 }
 
@@ -170,49 +180,103 @@ func (t *Threads) Delete(ctx context.Context, kind runs.Kind, id string) error {
 	return err
 }
 
-// stale makes the next call read the list of threads.
+// stale makes the next call read all threads.
 func (t *Threads) stale() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.synced = time.Time{}
+	t.changes++
+	t.synced, t.failed = time.Time{}, time.Time{}
 }
 
-// sync reads which threads there are, and the newest checkpoint of each thread that may have changed.
+// sync reads which threads there are, and the newest checkpoint of each thread that may have changed. While another call
+// reads them, it waits only if the memory lacks threads or a change that was made through this store.
 func (t *Threads) sync(ctx context.Context) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if time.Since(t.synced) < max(fresh, pause*t.took) {
+	if fresh, read := t.state(); fresh {
+		return nil
+	} else if read {
+		select {
+		case t.pass <- struct{}{}:
+		default:
+			return nil
+		}
+	} else {
+		select {
+		case t.pass <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	defer func() { <-t.pass }()
+	if fresh, _ := t.state(); fresh {
 		return nil
 	}
+	return t.readAll(ctx)
+}
+
+// state reports whether the threads need not be read now, and whether they were read since the last change.
+func (t *Threads) state() (isFresh, isRead bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return time.Since(t.synced) < max(fresh, pause*t.took), !t.synced.IsZero()
+}
+
+// readAll reads the threads. One call at a time may run.
+func (t *Threads) readAll(ctx context.Context) (err error) {
 	begin := time.Now()
+	t.mu.Lock()
+	changes := t.changes
+	if begin.Sub(t.failed) > resume {
+		t.round++
+	}
+	t.mu.Unlock()
+	now, err := t.readThreads(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		if t.changes == changes {
+			t.failed = time.Now()
+		}
+		return err
+	}
+	t.known, t.took, t.failed = now, time.Since(begin), time.Time{}
+	if t.changes == changes {
+		t.synced = time.Now()
+	}
+	return nil
+}
+
+// readThreads brings the records of all threads to the memory, and removes those of deleted threads.
+func (t *Threads) readThreads(ctx context.Context) (map[string]known, error) {
 	now, err := t.readStored(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for info, err := range t.lister.ListThreads(ctx, "") {
 		if err != nil && (info.ID == "" || !unreadable(err)) { // else readThread finds the fault
-			return err
+			return nil, err
 		}
 		id := t.id(info.ID)
 		k := now[id]
 		k.name = info.ID
 		if k.stored == 0 {
-			k.updated = info.Updated
-			if k.status, err = t.readThread(ctx, id, info); err != nil {
-				return err
+			if k, err = t.readThread(ctx, id, info); err != nil {
+				return nil, err
 			}
 		}
 		now[id] = k
+		t.mu.Lock()
+		t.known[id] = k
+		t.mu.Unlock()
 	}
-	for id := range t.known {
-		if _, ok := now[id]; !ok {
-			if err := t.all.Delete(ctx, runs.Thread, id); err != nil && !errors.Is(err, runs.ErrNotFound) {
-				return err
-			}
+	t.mu.Lock()
+	gone := slices.DeleteFunc(slices.Collect(maps.Keys(t.known)), func(id string) bool { _, ok := now[id]; return ok })
+	t.mu.Unlock()
+	for _, id := range gone {
+		if err := t.all.Delete(ctx, runs.Thread, id); err != nil && !errors.Is(err, runs.ErrNotFound) {
+			return nil, err
 		}
 	}
-	t.known, t.synced, t.took = now, time.Now(), time.Since(begin)
-	return nil
+	return now, nil
 }
 
 // readStored returns the threads that a server has stored, and adds those that changed.
@@ -223,13 +287,21 @@ func (t *Threads) readStored(ctx context.Context) (map[string]known, error) {
 	}
 	out := make(map[string]known, len(found))
 	for _, r := range found {
-		out[r.ID] = known{updated: r.Updated, stored: r.Revision}
-		if old, ok := t.known[r.ID]; ok && old.stored == r.Revision {
+		k := known{updated: r.Updated, stored: r.Revision}
+		out[r.ID] = k
+		t.mu.Lock()
+		old, ok := t.known[r.ID]
+		k.name = old.name
+		t.mu.Unlock()
+		if ok && old.stored == r.Revision {
 			continue
 		}
 		if err := t.put(ctx, r); err != nil {
 			return nil, err
 		}
+		t.mu.Lock()
+		t.known[r.ID] = k
+		t.mu.Unlock()
 	}
 	return out, nil
 }
@@ -245,23 +317,27 @@ func (t *Threads) put(ctx context.Context, r runs.Record) error {
 	return err
 }
 
-// readThread adds the record of a thread that no server has stored, or replaces it if the thread has changed. It returns
-// the status of the thread. A pending write, such as a question, changes the status and not the time of a thread, so
-// readThread reads each thread that is not idle.
-func (t *Threads) readThread(ctx context.Context, id string, info checkpoint.ThreadInfo) (status string, err error) {
+// readThread adds the record of a thread that no server has stored, or replaces it if the thread has changed. A pending write,
+// such as a question, changes the status and not the time of a thread, so readThread reads each thread that is not idle.
+func (t *Threads) readThread(ctx context.Context, id string, info checkpoint.ThreadInfo) (known, error) {
+	t.mu.Lock()
 	old, same := t.known[id]
-	if same = same && old.stored == 0 && old.updated.Equal(info.Updated); same && old.status == Idle {
-		return Idle, nil
+	round := t.round
+	t.mu.Unlock()
+	if same = same && old.stored == 0 && old.updated.Equal(info.Updated); same && (old.status == Idle || old.round == round) {
+		return old, nil
 	}
-	if status, err = t.statusOf(ctx, info.ID); err != nil || same && status == old.status {
-		return status, err
+	k := known{name: info.ID, updated: info.Updated, round: round}
+	var err error
+	if k.status, err = t.statusOf(ctx, info.ID); err != nil || same && k.status == old.status {
+		return k, err
 	}
 	meta, err := json.Marshal(map[string]any{"title": info.ID, "checkpoints": info.Checkpoints})
 	if err != nil {
-		return "", err
+		return k, err
 	}
-	return status, t.put(ctx, runs.Record{
-		Kind: runs.Thread, ID: id, Status: status, Created: info.Created.UTC(), Updated: info.Updated.UTC(), Metadata: meta, Data: json.RawMessage("{}"),
+	return k, t.put(ctx, runs.Record{
+		Kind: runs.Thread, ID: id, Status: k.status, Created: info.Created.UTC(), Updated: info.Updated.UTC(), Metadata: meta, Data: json.RawMessage("{}"),
 	})
 }
 
