@@ -82,12 +82,17 @@ func (t *Terminal) Do(ctx context.Context) error {
 	return command.Wrong("what is your request? -h shows how to ask")
 }
 
-// interruptible calls fn with a context that Ctrl-C ends. A second Ctrl-C ends the program.
+// interruptible calls fn with a context that Ctrl-C ends. The error is then context.Canceled: the cause of the context is
+// not, with Go 1.26.0. A second Ctrl-C ends the program.
 func interruptible(ctx context.Context, fn func(context.Context) error) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	inner, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	defer context.AfterFunc(ctx, stop)()
-	return fn(ctx)
+	defer context.AfterFunc(inner, stop)()
+	err := fn(inner)
+	if err != nil && inner.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", context.Canceled, err)
+	}
+	return err
 }
 
 // terminal reports whether a person is at the other end.
