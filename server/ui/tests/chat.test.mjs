@@ -494,8 +494,8 @@ test("the keyboard alone sends, answers and copies", limit, () => tab({}, async 
   await page.keyboard.press("Enter");
   await page.getByText("The order 2026-0412 is deleted.").waitFor();
   await chat.idle();
-  await reach("Copy the answer");
   await reach("Answer again");
+  await reach("Copy the answer");
 }));
 
 test("a table of 1,000 rows is sorted, and few rows are in the page", limit, () => tab({}, async (chat, page) => {
