@@ -39,12 +39,15 @@ func (r *run) storeResult(t *Task) error {
 }
 
 // drained reports whether the task ended because a subgraph in it was drained.
-func (t *Task) drained() bool { return errors.Is(t.err, ErrDrained) && t.scope.ctx.drained() }
+func (t *Task) drained() bool { return t.drainedBy(t.err) }
+
+// drainedBy reports whether err is [ErrDrained] of the run of the task, and not that of another run.
+func (t *Task) drainedBy(err error) bool { return errors.Is(err, ErrDrained) && t.scope.ctx.drained() }
 
 // DrainedIn reports whether err is [ErrDrained] of the run of ctx, and not that of another run.
 func DrainedIn(ctx context.Context, err error) bool {
 	t := TaskOf(ctx)
-	return t != nil && errors.Is(err, ErrDrained) && t.scope.ctx.drained()
+	return t != nil && t.drainedBy(err)
 }
 
 // result returns the pending writes that hold the outcome of the task.
