@@ -38,7 +38,7 @@ func (g *Gate) Pass(ctx context.Context, thread string, events int) {
 	}
 }
 
-// hold holds a thread after a number of events of a run. The function ends the hold.
+// hold makes runs of the thread wait after so many events, until release is called.
 func (g *Gate) hold(thread string, after int) (release func()) {
 	h := hold{after, make(chan struct{})}
 	g.mu.Lock()
