@@ -176,7 +176,7 @@ func TestWriterThatWaitsForAFailingStoreGetsItsError(t *testing.T) {
 	})
 }
 
-// Events leave the memory when all readers have them. One that is behind gets those in memory, and else reads the store.
+// Events leave the memory when all readers have them. A reader that is behind gets the events that left from the store.
 func TestLogForgetsEventsThatEachReaderHas(t *testing.T) {
 	t.Parallel()
 	store := memruns.New()

@@ -230,8 +230,8 @@ const bookings = `date,room,organiser,department,people,hours,cost,catering
 2025-02-12,Blue Room,Priya Nair,HR,10,4,160.00,no
 `
 
-// The rules read verbs of what the file has, "most often" as the largest number of rows, and a question that goes on with
-// another value.
+// The rules understand the verb of the file's noun ("booked" for bookings.csv), "most often" as the largest number of rows,
+// and a question that goes on with another value.
 func TestRulesFollow(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})

@@ -128,7 +128,7 @@ func answerOfOne(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (
 }
 
 // A host with specialists, as host.NewMultiAgent makes it: the answer of one specialist is the answer, and the model of the
-// host sums up the answers of several.
+// With several specialists, the host sums up their answers.
 func Example_host() {
 	specialist := func(name, answer string) agent.Member {
 		messages := state.Keyed(name+"_messages", llm.ByID)

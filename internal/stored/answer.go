@@ -84,7 +84,7 @@ func Replace(ctx context.Context, store checkpoint.Store, thread, question strin
 
 // Answered returns the prompts of the questions with an answer whose tasks have neither a result nor a failure, by the ids
 // of the questions. A run that was drained, cancelled or killed stores neither for its last tasks, so it may have used one
-// of these answers: a subgraph that has gone on after the question does not read another one.
+// of these answers. A subgraph that has gone on after its question reads no other answer.
 func Answered(c *checkpoint.Checkpoint) map[string]json.RawMessage {
 	p, found := readPending(c.Writes), map[string]json.RawMessage{}
 	for id, prompt := range p.prompts {

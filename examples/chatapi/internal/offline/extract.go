@@ -21,7 +21,7 @@ var (
 	ends = regexp.MustCompile(`[.!;\n]+(?:\s+|$)`)
 	says = regexp.MustCompile(`(?i)^(?:(?:well|and|but|so|by the way|also|no|oh|sorry|actually|now),? )*((?:` + tells + `)\b.+|(?:i don['’]t|i do not)\b.+\bany ?more\b.*` +
 		`|(?:i|we)\b.+(?:, | and | but )(?:and |but |so |now )*(?:` + tells + `)\b.+)$`)
-	// moves finds a move of something else than the user. It tells nothing of the user.
+	// moves matches "I moved the table": something else was moved, and the user lives where before.
 	moves   = regexp.MustCompile(`(?i)^i(?: have|['’]ve)? moved (?:the|my|our|it|his|her|their)\b`)
 	prefers = regexp.MustCompile(`(?i)^(?:i like|i love|i prefer|i hate|i don't like|i do not like)\b`)
 )
