@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,11 @@ func start(t *testing.T, args ...string) string {
 	require.NoError(t, err)
 	address, _, ok := strings.Cut(line, "/studio/")
 	require.True(t, ok, line)
+	mode := "read-only; -write allows changes"
+	if slices.Contains(args, "-write") {
+		mode = "threads can be renamed, copied, pruned and deleted"
+	}
+	assert.Equal(t, address+"/studio/  ("+mode+")\n", line)
 	return address
 }
 
@@ -276,6 +282,33 @@ func TestEveryCommandHasHelp(t *testing.T) {
 			for line := range strings.SplitSeq(out.String(), "\n") {
 				assert.LessOrEqual(t, len(line), 120, "%s: %s", name, line)
 			}
+		}
+	}
+	check("weft", commands)
+}
+
+// Every command has a file of testdata with what it prints. The studio prints an address, which start compares.
+func TestEveryCommandHasATranscript(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txt")
+	require.NoError(t, err)
+	var printed strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		printed.Write(text)
+	}
+	lines := strings.Split(printed.String(), "\n")
+	var check func(path string, list []command)
+	check = func(path string, list []command) {
+		for _, c := range list {
+			name := path + " " + c.name
+			if c.sub != nil {
+				check(name, c.sub)
+				continue
+			}
+			shown := slices.ContainsFunc(lines, func(line string) bool { return line == "$ "+name || strings.HasPrefix(line, "$ "+name+" ") })
+			assert.True(t, shown || c.name == "studio", "no file of testdata has the output of %s", name)
 		}
 	}
 	check("weft", commands)
