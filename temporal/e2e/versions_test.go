@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -122,5 +121,4 @@ func TestScheduleStartsRuns(t *testing.T) {
 	}, 30*time.Second, 50*time.Millisecond)
 	require.NoError(t, one.Delete(t.Context()))
 	require.NoError(t, many.Delete(t.Context()))
-	_ = fmt.Sprint
 }
