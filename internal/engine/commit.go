@@ -134,7 +134,7 @@ func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *fro
 		return r.failCallers(err)
 	}
 	r.head = c.ID
-	r.buffer.keep(c, r.stored, r.log.mode)
+	r.buffer.keep(c, r.log.mode)
 	r.setCurrent(c, time.Now())
 	r.hasPending, r.editChanges = false, nil
 	r.touched.Store(false)
@@ -148,17 +148,16 @@ func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *fro
 func (r *run) newCheckpoint(source checkpoint.Source) *checkpoint.Checkpoint {
 	c := r.buffer.checkpoint
 	if c == nil {
-		c = &checkpoint.Checkpoint{}
+		c = &checkpoint.Checkpoint{
+			Key: checkpoint.Key{Thread: r.thread, Namespace: r.ns},
+			Run: r.id, Version: r.Version, Metadata: r.Metadata,
+		}
 	}
-	*c = checkpoint.Checkpoint{
-		Key:    checkpoint.Key{Thread: r.thread, Namespace: r.ns},
-		Parent: r.checkpoint, Step: r.step, Source: source, Run: r.id, Version: r.Version,
-		Metadata: r.Metadata, Settles: r.hasPending || r.touched.Load(),
-	}
+	c.Parent, c.Step, c.Source, c.Snapshot, c.Settles = r.checkpoint, r.step, source, nil, r.hasPending || r.touched.Load()
 	return c
 }
 
-// A commitBuffer holds the memory of stored checkpoints, which later commits use again.
+// A commitBuffer holds the memory of a stored checkpoint, which later commits use again.
 // Async does not use it, because its writer still needs a checkpoint after put has returned.
 type commitBuffer struct {
 	checkpoint *checkpoint.Checkpoint
@@ -168,11 +167,10 @@ type commitBuffer struct {
 	emit       statecore.Emit // a function that appends a change to changes
 }
 
-// keep keeps the changes and control of the stored checkpoint c, and the checkpoint before c.
-// Under Async it keeps nothing.
-func (b *commitBuffer) keep(c, before *checkpoint.Checkpoint, mode Durability) {
+// keep keeps the memory of the stored checkpoint c. Under Async it keeps nothing.
+func (b *commitBuffer) keep(c *checkpoint.Checkpoint, mode Durability) {
 	if mode != Async {
-		b.checkpoint, b.changes, b.control = before, c.Changes, c.Control
+		b.checkpoint, b.changes, b.control = c, c.Changes, c.Control
 	} else {
 		*b = commitBuffer{}
 	}
@@ -207,8 +205,11 @@ func (r *run) errorOfWriter(tasks []Task, err error) error {
 // setCurrent makes c the current checkpoint of the run.
 // The argument storedAt is the time at which c was stored.
 func (r *run) setCurrent(c *checkpoint.Checkpoint, storedAt time.Time) {
-	r.checkpoint, r.source = c.ID, c.Source
-	r.stored, r.storedAt = c, storedAt
+	r.checkpoint = c.ID
+	r.stored = Info{
+		Thread: c.Thread, Namespace: c.Namespace, ID: c.ID, Parent: c.Parent, Step: c.Step, Source: c.Source,
+		Run: c.Run, Version: c.Version, Time: storedAt, Metadata: c.Metadata,
+	}
 }
 
 // emitCheckpointed emits the event of the current checkpoint.

@@ -162,7 +162,7 @@ func (r *run) start(in input) (resumed bool, err error) {
 		}
 		return false, r.beginTurn(in)
 	}
-	r.resuming = in.resume || r.At != "" || r.source == checkpoint.Edited || r.source == checkpoint.Fork || r.pending.begun()
+	r.resuming = in.resume || r.At != "" || r.stored.Source == checkpoint.Edited || r.stored.Source == checkpoint.Fork || r.pending.begun()
 	if r.At != "" && len(in.answers) == 0 {
 		if err := r.fork(); err != nil {
 			return false, err

@@ -27,11 +27,7 @@ var (
 type run struct {
 	scope
 
-	// stored is the current checkpoint; nil before the first.
-	// Its changes must not be read, because a later commit reuses their memory.
-	stored      *checkpoint.Checkpoint
-	storedAt    time.Time
-	source      checkpoint.Source
+	stored      Info                // the current checkpoint, without Next; the id is empty before the first
 	resuming    bool                // static pauses at the current checkpoint have no effect
 	hasPending  bool                // the current checkpoint has pending writes
 	restored    *frontier           // the frontier of the restored checkpoint, without targets of callers; nil for none
@@ -56,7 +52,7 @@ type run struct {
 // loop runs supersteps until no task is due or the run pauses.
 func (r *run) loop() error {
 	// An earlier run may have stored this checkpoint and crashed before it recorded a static pause.
-	if r.source == checkpoint.Loop && !r.resuming && r.recordPausesAfter() {
+	if r.stored.Source == checkpoint.Loop && !r.resuming && r.recordPausesAfter() {
 		return r.recordStop()
 	}
 	for !r.front.left && !r.front.idle() {

@@ -137,14 +137,12 @@ func (r *run) lostPauses(tasks []Task) []Pause {
 
 // info describes the current checkpoint. Without a thread, it describes the run.
 func (r *run) info() Info {
-	c := r.stored
-	if c == nil {
-		return Info{Step: r.step, Run: r.id, Version: r.Version, Time: time.Now(), Metadata: maps.Clone(r.Metadata)}
+	info := r.stored
+	if info.ID == "" {
+		info = Info{Step: r.step, Run: r.id, Version: r.Version, Time: time.Now(), Metadata: r.Metadata}
 	}
-	return Info{
-		Thread: c.Thread, Namespace: c.Namespace, ID: c.ID, Parent: c.Parent, Step: c.Step, Source: c.Source,
-		Run: c.Run, Version: c.Version, Time: r.storedAt, Metadata: maps.Clone(c.Metadata),
-	}
+	info.Metadata = maps.Clone(info.Metadata)
+	return info
 }
 
 func (t *Task) info() TaskInfo {

@@ -19,8 +19,8 @@ func New() string {
 // (RFC 9562, section 6.2, method 2), so every id contains the time of the first id. The zero
 // Series is ready to use. It is not safe for concurrent use.
 type Series struct {
-	last  [16]byte
-	texts string // the next ids, which share one allocation
+	last  [size]byte // the text of the last id
+	texts string     // the next ids, which share one allocation
 }
 
 // Next returns the next id of the series.
@@ -29,8 +29,7 @@ func (s *Series) Next() string {
 		var texts [4 * size]byte
 		for i := 0; i < len(texts); i += size {
 			s.increment()
-			text := format(s.last)
-			copy(texts[i:], text[:])
+			copy(texts[i:], s.last[:])
 		}
 		s.texts = string(texts[:])
 	}
@@ -39,18 +38,32 @@ func (s *Series) Next() string {
 	return id
 }
 
-// increment adds one to the last id. The first id is random, and so is the id after the greatest.
+// increment adds one to the last id: to its text, since a new text takes longer. The first id is random, and so
+// is the id after the greatest.
 func (s *Series) increment() {
-	// The lower half has two bits for the variant and 62 random bits.
-	low := binary.BigEndian.Uint64(s.last[8:]) + 1
-	if low>>62 != variant { // this is the first call, or all random bits were 1
-		s.last = random()
-	} else {
-		binary.BigEndian.PutUint64(s.last[8:], low)
+	for i := size - 1; i >= variantAt; i-- {
+		switch digit := s.last[i]; {
+		case digit == '-':
+		case digit == 'f':
+			s.last[i] = '0' // and the digit before it is incremented
+		case digit == 0, i == variantAt && digit == 'b': // there is no id yet, or all random bits were 1
+			s.last = format(random())
+			return
+		case digit == '9':
+			s.last[i] = 'a'
+			return
+		default:
+			s.last[i]++
+			return
+		}
 	}
 }
 
-const variant = 0b10 // the highest bits of the lower half of every UUID of RFC 9562
+// The digit at variantAt is 8, 9, a or b: the two bits of the variant, and the first two random bits of the lower half.
+const (
+	variantAt = 19
+	variant   = 0b10
+)
 
 // random returns a version 7 UUID with the current time.
 func random() (id [16]byte) {
