@@ -111,9 +111,17 @@ func sealFrame(b []byte, start int, kind byte) []byte {
 	return b
 }
 
+// The checksums of the format byte and of the kind of a frame, with which its checksum begins.
+var (
+	sumOfChanges = crc32.Checksum([]byte{frameFormat, frameChanges}, castagnoli)
+	sumOfDeltas  = crc32.Checksum([]byte{frameFormat, frameDeltas}, castagnoli)
+)
+
 func frameSum(kind byte, body []byte) uint32 {
-	head := [...]byte{frameFormat, kind}
-	return crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, body)
+	if kind == frameChanges {
+		return crc32.Update(sumOfChanges, castagnoli, body)
+	}
+	return crc32.Update(sumOfDeltas, castagnoli, body)
 }
 
 // maxChangeHeader is the most bytes of a change beside its texts: its kind and two lengths.
