@@ -30,11 +30,13 @@ func (r *run) commitStep(tasks []Task) error {
 			return tasks[0].fail(err)
 		}
 	}
-	front := r.route(tasks)
-	if err := r.commit(tx, view, tasks, &front, checkpoint.Loop); err != nil {
+	before := r.front
+	r.route(tasks)
+	if err := r.commit(tx, view, tasks, &r.front, checkpoint.Loop); err != nil {
+		r.front = before
 		return err
 	}
-	r.view, r.front = view, front
+	r.view = view
 	return nil
 }
 
@@ -89,25 +91,23 @@ func (r *run) transaction() *statecore.Tx {
 	return &r.tx
 }
 
-// route returns the frontier after a superstep.
+// route replaces the frontier by that after a superstep.
 // In a subgraph, it also collects the writes of the tasks for the parent.
-func (r *run) route(tasks []Task) frontier {
-	var single [1]routed // a single task needs no allocation
-	done := single[:]
-	if len(tasks) > 1 {
-		done = make([]routed, len(tasks))
-	}
-	persistent := r.front.persistent
+func (r *run) route(tasks []Task) {
+	f := &r.front
 	for i := range tasks {
 		t := &tasks[i]
-		done[i] = t.routed()
-		persistent = remember(persistent, t.extrasOrNone().persistent)
+		f.persistent = remember(f.persistent, t.extrasOrNone().persistent)
 		r.collectParentWrites(t)
 	}
-	f := nextFrontier(r.plan, &r.front, done)
-	f.persistent = persistent
+	if len(tasks) > 1 || !f.advance(r.plan, &tasks[0]) {
+		done := make([]routed, len(tasks))
+		for i := range tasks {
+			done[i] = tasks[i].routed()
+		}
+		*f = nextFrontier(r.plan, f, done)
+	}
 	f.left = slices.ContainsFunc(r.toParent, leavesSubgraph)
-	return f
 }
 
 // commit stores a new checkpoint for a superstep, an input, a fork or an update.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -37,12 +38,13 @@ type runContext struct {
 	doneOnce sync.Once
 	done     chan struct{} // made by the first call of Done
 
+	superseded atomic.Bool // another run superseded this one; set under mu
+
 	mu         sync.Mutex
 	unwatch    func() bool // nil if the context is not watched
 	err        error
 	closed     bool        // the run has ended
 	timer      *time.Timer // fires at the end of the grace period
-	superseded error       // ErrSuperseded after the run was superseded, else nil
 	rollback   bool        // the run has to delete its checkpoints
 	finished   bool        // the run can no longer be superseded
 	afterFuncs map[int]func()
@@ -106,7 +108,7 @@ func (c *runContext) supersede(rollback bool) {
 		return
 	}
 	if c.err == nil || rollback {
-		c.superseded = ErrSuperseded
+		c.superseded.Store(true)
 	}
 	c.rollback = c.rollback || rollback
 	c.mu.Unlock()
@@ -120,18 +122,18 @@ func (c *runContext) finish() (rollback bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.finished = true
-	return c.rollback, c.superseded
+	if c.superseded.Load() {
+		err = ErrSuperseded
+	}
+	return c.rollback, err
 }
 
 // cause returns the reason for which the run has to end, or nil.
 // If there is a reason, cause also ends the context.
 // The function that context.AfterFunc calls for this purpose may run too late.
 func (c *runContext) cause() error {
-	c.mu.Lock()
-	stopped := c.superseded
-	c.mu.Unlock()
-	if stopped != nil {
-		return stopped
+	if c.superseded.Load() {
+		return ErrSuperseded
 	}
 	err := c.caller.Err()
 	if err == nil || c.drained() {

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A frontier is the work that is due after a superstep. A frontier is immutable.
+// A frontier is the work that is due after a superstep. What its fields refer to is immutable.
 type frontier struct {
 	next  []*Node    // the nodes of the plain tasks, sorted by name
 	sends []sentTask // the sent tasks, in the order of the sends
@@ -70,13 +70,6 @@ func (f *frontier) dueNames() []string {
 // nextFrontier is a pure function.
 func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	f := frontier{arrived: before.arrived, persistent: before.persistent, call: before.call}
-	if to, ok := onlyTarget(p, before, done); ok {
-		f.by = done[0].node.names
-		if to != nil {
-			f.next = to.self
-		}
-		return f
-	}
 	var dueBuf, waitingBuf [8]*Node
 	due, waiting := dueBuf[:0], append(waitingBuf[:0], before.waiting...)
 	trigger := func(n *Node) {
@@ -118,23 +111,21 @@ func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	return f
 }
 
-// onlyTarget is a fast path of nextFrontier for a single task with at most one target.
-// It returns the target, or nil for none, and whether the fast path applies.
-// It does not apply if there are sends, joins or waiting deferred nodes.
-func onlyTarget(p *Plan, before *frontier, done []routed) (to *Node, ok bool) {
-	if len(done) != 1 || len(p.Joins)+len(before.waiting)+len(done[0].sends) > 0 {
-		return nil, false
+// advance changes f to the frontier after t, the only task of a superstep.
+// It does nothing and returns false if nextFrontier is needed: for several targets, sends,
+// joins or waiting nodes. It does not copy the frontier, which would take longer than the rest.
+func (f *frontier) advance(p *Plan, t *Task) bool {
+	if len(t.node.next)+len(t.targets) > 1 || len(p.Joins)+len(f.waiting)+len(t.extrasOrNone().sends) > 0 {
+		return false
 	}
-	d := &done[0]
-	switch {
-	case len(d.node.next)+len(d.targets) > 1:
-		return nil, false
-	case len(d.targets) == 1:
-		to = d.targets[0]
-	case len(d.node.next) == 1:
-		to = d.node.next[0]
+	f.next, f.sends, f.missing, f.by = nil, nil, nil, t.node.names
+	for _, to := range t.node.next {
+		f.next = to.self
 	}
-	return to, true
+	for _, to := range t.targets {
+		f.next = to.self
+	}
+	return true
 }
 
 // appendName appends the name of n to names. The first name needs no allocation.

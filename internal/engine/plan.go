@@ -128,7 +128,18 @@ func (p *Plan) Link() {
 }
 
 // Node returns the node with the given name, or nil.
-func (p *Plan) Node(name string) *Node { return p.byName[name] }
+// For a small graph, a scan is faster than a map lookup.
+func (p *Plan) Node(name string) *Node {
+	if len(p.Nodes) > 8 {
+		return p.byName[name]
+	}
+	for _, n := range p.Nodes {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
 
 // cycle returns the names of the nodes in a shortest cycle of static edges through n.
 // The name of n is both the first and the last one. If there is no cycle, the result is nil.

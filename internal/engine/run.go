@@ -95,7 +95,7 @@ func (r *run) checkLimits() error {
 	if cause := r.ctx.cause(); cause != nil {
 		return cause
 	}
-	if r.nodeCtx.Err() != nil { // in a subgraph, the calling node may have timed out
+	if r.parent != nil && r.nodeCtx.Err() != nil { // the calling node may have timed out
 		return context.Cause(r.nodeCtx)
 	}
 	if err := r.checkNodes(); err != nil {

@@ -103,7 +103,7 @@ func (t *Task) addTarget(name string, allowed []string) error {
 	if err := t.allow(name, allowed); err != nil || name == End {
 		return err
 	}
-	n := t.scope.plan.byName[name]
+	n := t.scope.plan.Node(name)
 	if t.targets == nil {
 		t.targets = n.self[:1:1] // a single target needs no allocation
 		return nil
