@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -30,6 +31,9 @@ func FaultOf(err error) Fault {
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {
+		case "08P01": // protocol_violation
+			_, connecting := errors.AsType[*pgconn.ConnectError](err)
+			return faultOfPooler(e, connecting)
 		case "40001", "40P01", "55P03": // serialization_failure, deadlock_detected, lock_not_available
 			return Undone
 		case "57P03", "53300": // the server starts; too many connections
@@ -51,6 +55,28 @@ func FaultOf(err error) Fault {
 		}
 	}
 	return Permanent
+}
+
+// faultOfPooler classifies a message with which PgBouncer closes a connection; all of them have one code. PostgreSQL has
+// the code for messages that it cannot read, and does not close the connection.
+func faultOfPooler(e *pgconn.PgError, connecting bool) Fault {
+	if e.Severity != "FATAL" {
+		return Permanent
+	}
+	for _, text := range []string{
+		"server login has been failing", // the database is away; PgBouncer waits for server_login_retry
+		"cannot connect to server",
+		"query_wait_timeout", // no connection to the database was free
+		"no more connections allowed",
+	} {
+		if strings.Contains(e.Message, text) {
+			return Refused
+		}
+	}
+	if connecting { // such as a database that PgBouncer does not know
+		return Permanent
+	}
+	return Lost // such as "server conn crashed?"
 }
 
 // AnyFault reports whether a fault is temporary. It is for statements that may take effect twice.

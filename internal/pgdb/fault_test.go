@@ -19,6 +19,7 @@ import (
 func TestFaultsDecideWhetherAStatementIsSentAgain(t *testing.T) {
 	t.Parallel()
 	code := func(c string) error { return &pgconn.PgError{Code: c} }
+	pooler := func(text string) error { return &pgconn.PgError{Severity: "FATAL", Code: "08P01", Message: text} }
 	for _, c := range []struct {
 		err         error
 		want        pgdb.Fault
@@ -35,6 +36,12 @@ func TestFaultsDecideWhetherAStatementIsSentAgain(t *testing.T) {
 		{code("53300"), pgdb.Refused, true, true},
 		{code("57P01"), pgdb.Lost, true, false},
 		{code("57P02"), pgdb.Lost, true, false},
+		{pooler("server login has been failing, cached error: connect failed (server_login_retry)"), pgdb.Refused, true, true},
+		{pooler("pgbouncer cannot connect to server"), pgdb.Refused, true, true},
+		{pooler("query_wait_timeout"), pgdb.Refused, true, true},
+		{pooler("no more connections allowed (max_client_conn)"), pgdb.Refused, true, true},
+		{pooler("server conn crashed?"), pgdb.Lost, true, false},
+		{&pgconn.PgError{Severity: "ERROR", Code: "08P01", Message: "invalid message format"}, pgdb.Permanent, false, false},
 		{&net.OpError{Op: "read", Err: errors.New("reset")}, pgdb.Lost, true, false},
 		{io.EOF, pgdb.Lost, true, false},
 		{io.ErrUnexpectedEOF, pgdb.Lost, true, false},

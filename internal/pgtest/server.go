@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -41,6 +42,22 @@ func PooledURL(tb testing.TB) string {
 	return must(tb, pooled)
 }
 
+// Pooler starts a PgBouncer in transaction mode before a database, and returns its URL. It is that of the test alone, so that the
+// database may be stopped. The end of the test stops it.
+func Pooler(tb testing.TB, database string) string {
+	tb.Helper()
+	env := []string{"DATABASE_URL=" + database, fmt.Sprintf("WEFT_POSTGRES_CLUSTER=pooler-%d-%d", os.Getpid(), poolers.Add(1))}
+	tb.Cleanup(func() {
+		if _, err := script("stop", env...); err != nil {
+			tb.Errorf("pgtest: stop the PgBouncer: %v", err)
+		}
+	})
+	return must(tb, func() (string, error) { return script("pgbouncer", env...) })
+}
+
+// poolers is the number of poolers that this process has started.
+var poolers atomic.Int64
+
 // Pooled reports whether WEFT_POSTGRES_POOLED is 1.
 func Pooled() bool { return os.Getenv("WEFT_POSTGRES_POOLED") == "1" }
 
@@ -61,10 +78,10 @@ func must(tb testing.TB, find func() (string, error)) string {
 // startTimeout is the timeout of scripts/postgres, which may have to download a server.
 const startTimeout = 10 * time.Minute
 
-// script runs scripts/postgres with a command and returns its output, which is a URL. For the
-// command start, it returns DATABASE_URL instead if that is set. Several processes may run the
+// script runs scripts/postgres with a command and returns its output, which is a URL. The environment has the variables of env,
+// too. For the command start, it returns DATABASE_URL instead if that is set. Several processes may run the
 // script concurrently, since it starts only one server.
-func script(command string) (string, error) {
+func script(command string, env ...string) (string, error) {
 	if url := os.Getenv("DATABASE_URL"); url != "" && command == "start" {
 		return url, nil
 	}
@@ -76,6 +93,7 @@ func script(command string) (string, error) {
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "bash", path, command)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second // the server inherits the pipes and does not close them
 	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {

@@ -63,26 +63,24 @@ func TestKilledReplicasLoseAndRepeatNothing(t *testing.T) {
 		})
 		return
 	}
-	for _, replicas := range []int{2, 4} {
-		t.Run(fmt.Sprint(replicas, " replicas"), func(t *testing.T) {
+	for _, c := range []struct{ replicas, pooled, runs int }{{2, 1, runs}, {4, 2, runs}, {2, 2, runs / 10}} {
+		t.Run(fmt.Sprintf("%d replicas, %d behind PgBouncer", c.replicas, c.pooled), func(t *testing.T) {
 			database, url := ownDatabase(t)
-			urls := make([]string, replicas)
+			pooled := pgtest.Pooler(t, url)
+			urls := make([]string, c.replicas)
 			for i := range urls {
 				urls[i] = url
+				if i < c.pooled {
+					urls[i] = pooled
+				}
 			}
 			n := newRound(t, "weft", fullLease, urls...)
-			n.database = database
+			n.database, n.direct = database, url
 			n.faults = []faultFunc{n.kill, n.kill, n.stop, n.drain, n.restart}
 			n.between = 3 * time.Second
-			n.run(runs)
+			n.run(c.runs)
 		})
 	}
-	t.Run("2 replicas behind PgBouncer", func(t *testing.T) {
-		n := newRound(t, pgtest.Schema(t), fullLease, pgtest.PooledURL(t), pgtest.PooledURL(t))
-		n.faults = []faultFunc{n.kill, n.kill, n.stop, n.drain}
-		n.between = 3 * time.Second
-		n.run(runs / 10)
-	})
 }
 
 // ownDatabase starts a PostgreSQL that the test may stop.
@@ -105,7 +103,8 @@ type round struct {
 	t        *testing.T
 	configs  []replicaConfig
 	replicas []*replica
-	database *fault.Server
+	direct   string        // the address of the database without PgBouncer
+	database *fault.Server // nil if it is not restarted
 	faults   []faultFunc
 	between  time.Duration // the mean time between two faults
 	lease    time.Duration
@@ -117,7 +116,7 @@ type round struct {
 
 func newRound(t *testing.T, schema string, lease time.Duration, urls ...string) *round {
 	t.Helper()
-	n := &round{t: t, lease: lease, counts: map[string]int{}}
+	n := &round{t: t, direct: urls[0], lease: lease, counts: map[string]int{}}
 	effects := filepath.Join(t.TempDir(), effectsFile)
 	for _, url := range urls {
 		n.configs = append(n.configs, replicaConfig{
@@ -243,7 +242,7 @@ func (n *round) taken() int {
 	n.mu.Lock()
 	killed := slices.Clone(n.killed)
 	n.mu.Unlock()
-	return pgtest.Ask[int](n.t, n.configs[0].Database, `SELECT count(*) FROM `+n.configs[0].Schema+`.river_job
+	return pgtest.Ask[int](n.t, n.direct, `SELECT count(*) FROM `+n.configs[0].Schema+`.river_job
 		WHERE errors[cardinality(errors)]->>'error' = 'the server of the job has died'
 		AND attempted_by[cardinality(attempted_by)] = ANY ($1::text[])`, killed)
 }
@@ -251,7 +250,7 @@ func (n *round) taken() int {
 // late returns the ids of the processes of which others have taken jobs: those that were killed or stopped, and those that a busy
 // machine kept from their leases for as long.
 func (n *round) late() map[string]bool {
-	clients := pgtest.Ask[[]string](n.t, n.configs[0].Database, `SELECT array_agg(DISTINCT attempted_by[cardinality(attempted_by)])
+	clients := pgtest.Ask[[]string](n.t, n.direct, `SELECT array_agg(DISTINCT attempted_by[cardinality(attempted_by)])
 		FROM `+n.configs[0].Schema+`.river_job WHERE errors[cardinality(errors)]->>'error' = 'the server of the job has died'`)
 	out := map[string]bool{}
 	for _, r := range n.replicas {
