@@ -5,12 +5,14 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log"
 	"log/slog"
 	"os"
 	"os/signal"
+	"time"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -26,15 +28,17 @@ import (
 )
 
 func main() {
+	lasting := flag.Duration("for", 0, "talk again each second for this `time`, so that metrics have rates")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, os.Getenv); err != nil {
+	if err := run(ctx, os.Stdout, os.Getenv, *lasting); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run talks with the shop's agent while its traces and metrics are recorded.
-func run(ctx context.Context, out io.Writer, getenv func(string) string) (err error) {
+// run talks with the shop's agent while its traces and metrics are recorded. It talks again each second until the time has passed.
+func run(ctx context.Context, out io.Writer, getenv func(string) string, lasting time.Duration) (err error) {
 	traces, metrics, err := open(ctx, out, getenv)
 	if err != nil {
 		return err
@@ -43,10 +47,20 @@ func run(ctx context.Context, out io.Writer, getenv func(string) string) (err er
 		after := context.WithoutCancel(ctx)
 		err = errors.Join(err, traces.Shutdown(after), metrics.Shutdown(after))
 	}()
-	return converse(ctx, out, otelgraph.New(otelgraph.Options{
+	telemetry := otelgraph.New(otelgraph.Options{
 		Traces: traces, Metrics: metrics,
 		Content: getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT") == "true",
-	}))
+	})
+	for end := time.Now().Add(lasting); ; {
+		if err := converse(ctx, out, telemetry); err != nil || !time.Now().Before(end) {
+			return err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // open returns providers that export to the endpoints of the environment. Without an endpoint,

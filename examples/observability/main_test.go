@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,7 +27,7 @@ import (
 func TestProgramPrintsTheSpans(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), &out, func(string) string { return "" }))
+	require.NoError(t, run(t.Context(), &out, func(string) string { return "" }, 0))
 	text := regexp.MustCompile(`(id|to) [0-9a-f]{4}`).ReplaceAllString(out.String(), "$1 …")
 	text = regexp.MustCompile(`(trace_id|span_id)=[0-9a-f]+`).ReplaceAllString(text, "$1=…")
 	assert.Contains(t, text, `level=INFO msg="reviews were read" query="oak chair" trace_id=… span_id=…`+"\n"+`invoke_workflow shop weft.outcome=paused id …
@@ -46,6 +48,22 @@ invoke_workflow shop weft.outcome=done linked to … id …
       execute_tool place_order weft.outcome=done
 `)
 	assert.True(t, strings.HasSuffix(text, "\nYour oak chair Lund is ordered.\n1350 tokens were read and 118 written.\n"), text)
+}
+
+// TestProgramTalksAgain proves that the program goes on talking for a time, and ends with its context.
+func TestProgramTalksAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const ordered = "Your oak chair Lund is ordered."
+		var out bytes.Buffer
+		require.NoError(t, run(t.Context(), &out, func(string) string { return "" }, 2*time.Second))
+		assert.Equal(t, 3, strings.Count(out.String(), ordered))
+		out.Reset()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		require.NoError(t, run(ctx, &out, func(string) string { return "" }, time.Hour))
+		assert.Equal(t, 1, strings.Count(out.String(), ordered))
+	})
 }
 
 // TestConfigurationsAreYAML proves that each file for the containers can be read, and that the

@@ -3,12 +3,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +29,7 @@ func TestPhoenixShowsTheTrace(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", address+"/v1/traces")
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "openinference.project.name="+project)
 	t.Setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
-	require.NoError(t, run(t.Context(), io.Discard, os.Getenv))
+	require.NoError(t, run(t.Context(), io.Discard, os.Getenv, 0))
 
 	const want = 33
 	var spans []phoenixSpan
@@ -107,6 +109,73 @@ func TestPhoenixShowsTheCalendar(t *testing.T) {
 	assert.Equal(t, paused.Context.Trace, resumed.Attributes["weft.pause.trace_id"])
 }
 
+// TestPhoenixShowsTheResearch sends the trace of a document that the research reads: each request to the model is below the
+// task that made it, and the tokens are summed.
+func TestPhoenixShowsTheResearch(t *testing.T) {
+	address := os.Getenv("PHOENIX_URL")
+	require.NotEmpty(t, address, "run make phoenix")
+	project, folder := "research-"+time.Now().Format("20060102-150405.000000"), t.TempDir()
+	program := filepath.Join(folder, "research")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../research").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	start := func(args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), program, append(args, "-data", folder)...)
+		cmd.Env = append(os.Environ(), "DATABASE_URL=", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+address+"/v1/traces", "OTEL_RESOURCE_ATTRIBUTES=openinference.project.name="+project)
+		return cmd
+	}
+	token, err := start("-token").Output()
+	require.NoError(t, err)
+	server := start("-addr", "127.0.0.1:0", "-pace", "0s")
+	lines, err := server.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	base := ""
+	for scan := bufio.NewScanner(lines); base == "" && scan.Scan(); {
+		if url, found := strings.CutSuffix(scan.Text(), "/chat/"); found {
+			base = url
+		}
+	}
+	post := func(path, kind, body string, answer any) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/api"+path, strings.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+		r.Header.Set("Content-Type", kind)
+		response, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer func() { _ = response.Body.Close() }()
+		require.Less(t, response.StatusCode, 300, path)
+		require.NoError(t, json.NewDecoder(response.Body).Decode(answer))
+	}
+	var document struct{ DocumentID, ProposalID string }
+	const form = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"bid.txt\"\r\nContent-Type: text/plain\r\n\r\n" +
+		"Proposals are due on 1 May. The budget is 20,000 EUR. Bids are evaluated by price.\r\n--b--\r\n"
+	post("/documents", "multipart/form-data; boundary=b", form, &document)
+	post("/proposals", "application/json", "{}", &document)
+	asked, err := json.Marshal(map[string]string{"proposalId": document.ProposalID, "documentId": document.DocumentID})
+	require.NoError(t, err)
+	var answer struct{ Success bool }
+	post("/research", "application/json", string(asked), &answer)
+	require.True(t, answer.Success)
+	require.NoError(t, server.Process.Signal(os.Interrupt))
+	require.NoError(t, server.Wait())
+
+	parents := map[string]string{"superstep": "invoke_workflow", "task": "superstep", "chat": "task"}
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		spans, names, found := phoenixSpans(c, address, project), map[string]string{}, map[string]int{}
+		for _, s := range spans {
+			names[s.Context.Span], _, _ = strings.Cut(s.Name, " ")
+		}
+		for _, s := range spans {
+			kind := names[s.Context.Span]
+			assert.Equal(c, parents[kind], names[s.Parent], s.Name)
+			found[kind]++
+		}
+		assert.Equal(c, 1, found["invoke_workflow"])
+		assert.Greater(c, found["chat"], 1)
+		assert.Positive(c, phoenixTotal(c, address, project).Prompt)
+	}, 30*time.Second, 200*time.Millisecond)
+}
+
 type phoenixSpan struct {
 	Name    string `json:"name"`
 	Kind    string `json:"span_kind"`
@@ -139,29 +208,34 @@ type phoenixSums struct {
 }
 
 // phoenixTotals returns the sums of a project. Costs are computed after the spans are stored.
-func phoenixTotals(t *testing.T, address, project string) phoenixSums {
+func phoenixTotals(t *testing.T, address, project string) (found phoenixSums) {
 	t.Helper()
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		found = phoenixTotal(c, address, project)
+		assert.Positive(c, found.Cost.Total.Cost)
+	}, 30*time.Second, 500*time.Millisecond)
+	return found
+}
+
+// phoenixTotal returns the sums of a project so far.
+func phoenixTotal(t require.TestingT, address, project string) phoenixSums {
 	query, err := json.Marshal(map[string]string{
 		"query": "{ projects { edges { node { name tokenCountPrompt tokenCountCompletion costSummary { total { cost } } } } } }",
 	})
 	require.NoError(t, err)
-	var found phoenixSums
-	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		response, err := http.Post(address+"/graphql", "application/json", bytes.NewReader(query)) //nolint:noctx // a test
-		require.NoError(c, err)
-		defer func() { _ = response.Body.Close() }()
-		var answer struct {
-			Data struct {
-				Projects struct{ Edges []struct{ Node phoenixSums } }
-			}
+	response, err := http.Post(address+"/graphql", "application/json", bytes.NewReader(query)) //nolint:noctx // a test
+	require.NoError(t, err)
+	defer func() { _ = response.Body.Close() }()
+	var answer struct {
+		Data struct {
+			Projects struct{ Edges []struct{ Node phoenixSums } }
 		}
-		require.NoError(c, json.NewDecoder(response.Body).Decode(&answer))
-		for _, e := range answer.Data.Projects.Edges {
-			if e.Node.Name == project {
-				found = e.Node
-			}
+	}
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
+	for _, e := range answer.Data.Projects.Edges {
+		if e.Node.Name == project {
+			return e.Node
 		}
-		assert.Positive(c, found.Cost.Total.Cost)
-	}, 30*time.Second, 500*time.Millisecond)
-	return found
+	}
+	return phoenixSums{}
 }
