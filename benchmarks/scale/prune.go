@@ -51,13 +51,23 @@ func (p *place) prune(ctx context.Context, store *pgcheckpoint.Store, s settings
 	fmt.Printf("| %d runs at once | runs/s | p50 | p99 |\n| --- | --: | --: | --: |\n", s.runs)
 	alone.print("alone")
 	beside.print("while half of the threads are deleted")
-	fmt.Printf("| ratio | | | %.2f |\n\n", float64(beside.times.percentile(99))/float64(alone.times.percentile(99)))
+	ratio := float64(beside.times.percentile(99)) / float64(alone.times.percentile(99))
+	fmt.Printf("| ratio (target: at most %d) | | | %.2f |\n\n", maxRatio, ratio)
 	fmt.Printf("A run alone wrote %.1f KB to the write-ahead log.\n\n", float64(alone.log)/1024/float64(len(alone.times)))
 	if err := p.dead(ctx, "After that"); err != nil {
 		return err
 	}
-	return p.pruneHistories(ctx, store, s)
+	if err := p.pruneHistories(ctx, store, s); err != nil {
+		return err
+	}
+	if ratio > maxRatio {
+		return fmt.Errorf("the p99 of runs beside the deletion is %.2f times that of runs alone, and at most %d is wanted", ratio, maxRatio)
+	}
+	return nil
 }
+
+// maxRatio is the target for the p99 of runs while half of the threads are deleted, as a multiple of the p99 without it.
+const maxRatio = 2
 
 // A measured is what runs took.
 type measured struct {
