@@ -3,7 +3,6 @@ package memcheckpoint
 import (
 	"bytes"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -14,7 +13,7 @@ import (
 //
 // Records and data contain no pointers, so the garbage collector does not look at them.
 type history struct {
-	records []record // in the order in which the store accepted them
+	records recordList // in the order in which the store accepted them
 	labels  []label
 	chunks  [][]byte // the data of the records
 	used    int      // the length of the data in the last chunk
@@ -59,16 +58,25 @@ const (
 	lastChunk  = 64 << 10
 )
 
-// add appends data to the history.
-func (h *history) add(data []byte) position {
+// room returns the empty start of the free part of a chunk, with room for size bytes, and its position. The caller
+// appends at most size bytes to it and adds their number to h.used.
+func (h *history) room(size int) ([]byte, position) {
 	last := len(h.chunks) - 1
-	if last < 0 || len(h.chunks[last])-h.used < len(data) {
-		size := min(max(1, len(h.chunks))*firstChunk, lastChunk)
-		h.chunks, h.used = append(h.chunks, make([]byte, max(size, len(data)))), 0
+	if last < 0 || len(h.chunks[last])-h.used < size {
+		if last < 0 {
+			h.chunks = make([][]byte, 0, 4)
+		}
+		next := min(max(1, len(h.chunks))*firstChunk, lastChunk)
+		h.chunks, h.used = append(h.chunks, make([]byte, max(next, size))), 0
 		last++
 	}
-	p := position{int32(last), int32(h.used)}
-	h.used += copy(h.chunks[last][h.used:], data)
+	return h.chunks[last][h.used:h.used], position{int32(last), int32(h.used)}
+}
+
+// add appends data to the history.
+func (h *history) add(data []byte) position {
+	room, p := h.room(len(data))
+	h.used += len(append(room, data...))
 	return p
 }
 
@@ -78,24 +86,24 @@ func (h *history) read(p position, begin, end int) []byte {
 }
 
 func (h *history) idOf(i int32) []byte {
-	r := &h.records[i]
+	r := h.records.at(i)
 	return h.read(r.data, 0, int(r.idSize))
 }
 
 // changesOf returns the encoded changes of a record; empty for nil.
 func (h *history) changesOf(i int32) []byte {
-	r := &h.records[i]
+	r := h.records.at(i)
 	return h.read(r.data, int(r.idSize), int(r.idSize)+r.changesSize)
 }
 
 // snapshotOf returns the encoded snapshot of a record; empty for nil.
 func (h *history) snapshotOf(i int32) []byte {
-	r := &h.records[i]
+	r := h.records.at(i)
 	return h.read(r.data, int(r.idSize)+r.changesSize, int(r.idSize)+r.changesSize+r.snapshotSize)
 }
 
 func (h *history) controlOf(i int32) []byte {
-	r := &h.records[i]
+	r := h.records.at(i)
 	return h.read(r.control, 0, r.controlSize)
 }
 
@@ -107,7 +115,7 @@ func (h *history) id(i int32) string {
 	return string(h.idOf(i))
 }
 
-func (h *history) labelOf(i int32) *label { return &h.labels[h.records[i].label] }
+func (h *history) labelOf(i int32) *label { return &h.labels[h.records.at(i).label] }
 
 // newLabel returns the index of the label of a new checkpoint. The argument newest is the newest
 // record of the namespace, or none. Its label is used again if the fields are equal.
@@ -116,11 +124,14 @@ func (h *history) newLabel(c *checkpoint.Checkpoint, newest int32) int32 {
 	if newest != none && h.labelOf(newest).metadata.equal(c.Metadata) {
 		l := h.labelOf(newest)
 		if l.source == c.Source && l.run == c.Run && l.version == c.Version {
-			return h.records[newest].label
+			return h.records.at(newest).label
 		}
 		made.namespace, made.metadata = l.namespace, l.metadata
 	} else {
 		made.metadata = newPairs(c.Metadata)
+	}
+	if h.labels == nil {
+		h.labels = make([]label, 0, 2) // of the input of a run, and of its supersteps
 	}
 	h.labels = append(h.labels, made)
 	return int32(len(h.labels) - 1)
@@ -135,31 +146,45 @@ func (h *history) setControl(r *record, control []byte, newest int32) {
 			break
 		}
 		if bytes.Equal(h.controlOf(newest), control) {
-			r.control = h.records[newest].control
+			r.control = h.records.at(newest).control
 			return
 		}
-		newest = h.records[newest].parent
+		newest = h.records.at(newest).parent
 	}
 	r.control = h.add(control)
 }
 
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
 // setData sets the id, the changes and the snapshot of a new record.
 func (h *history) setData(r *record, id string, changes, snapshot []checkpoint.Change) {
-	b := buffers.Get().(*[]byte)
-	defer buffers.Put(b)
-	*b = append((*b)[:0], id...)
+	room, p := h.room(len(id) + estimate(changes) + estimate(snapshot))
+	b := append(room, id...)
 	r.idSize = int32(len(id))
 	if changes != nil {
-		*b = checkpoint.AppendChanges(*b, changes)
+		b = checkpoint.AppendChanges(b, changes)
 	}
-	r.changesSize = len(*b) - len(id)
+	r.changesSize = len(b) - len(id)
 	if snapshot != nil {
-		*b = checkpoint.AppendChanges(*b, snapshot)
+		b = checkpoint.AppendChanges(b, snapshot)
 	}
-	r.snapshotSize = len(*b) - len(id) - r.changesSize
-	r.data = h.add(*b)
+	r.snapshotSize = len(b) - len(id) - r.changesSize
+	if cap(b) != cap(room) { // the data did not fit, so b is elsewhere
+		r.data = h.add(b)
+		return
+	}
+	r.data = p
+	h.used += len(b)
+}
+
+// estimate returns about the number of bytes that the encoded changes take, and not less as a rule.
+func estimate(changes []checkpoint.Change) int {
+	if changes == nil {
+		return 0
+	}
+	size := 16
+	for i := range changes {
+		size += len(changes[i].Channel) + len(changes[i].Data) + 24
+	}
+	return size
 }
 
 // decode returns encoded changes. They share no memory with the store.
@@ -177,11 +202,11 @@ func decode(encoded []byte) ([]checkpoint.Change, error) {
 // lineage returns the lineage of a record, oldest first.
 func (h *history) lineage(i int32) ([]checkpoint.Delta, error) {
 	n := 0
-	for at := i; at != none; at = h.records[at].previous {
+	for at := i; at != none; at = h.records.at(at).previous {
 		n++
 	}
 	deltas := make([]checkpoint.Delta, n)
-	for at := i; at != none; at = h.records[at].previous {
+	for at := i; at != none; at = h.records.at(at).previous {
 		n--
 		encoded, snapshot := h.snapshotOf(at), true
 		if len(encoded) == 0 {
@@ -199,7 +224,7 @@ func (h *history) lineage(i int32) ([]checkpoint.Delta, error) {
 // checkpoint returns the checkpoint of a record with the fields that List yields, but
 // without its pending writes.
 func (h *history) checkpoint(thread string, i int32) checkpoint.Checkpoint {
-	r, l := &h.records[i], h.labelOf(i)
+	r, l := h.records.at(i), h.labelOf(i)
 	return checkpoint.Checkpoint{
 		Key:      checkpoint.Key{Thread: thread, Namespace: l.namespace, ID: h.id(i)},
 		Parent:   h.id(r.parent),
@@ -215,7 +240,7 @@ func (h *history) checkpoint(thread string, i int32) checkpoint.Checkpoint {
 
 // matches reports whether a record is a checkpoint that the query selects.
 func (h *history) matches(q *checkpoint.Query, i int32) bool {
-	r, l := &h.records[i], h.labelOf(i)
+	r, l := h.records.at(i), h.labelOf(i)
 	switch {
 	case r.removed,
 		!q.AllNamespaces && l.namespace != q.Namespace,

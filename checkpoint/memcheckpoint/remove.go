@@ -26,7 +26,7 @@ func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error
 				return t.dropped(func(int32) bool { return true })
 			}
 			if p.OnlyDeletes() {
-				return make([]bool, len(t.records))
+				return make([]bool, t.records.n)
 			}
 			return t.expired(&p)
 		})
@@ -99,9 +99,9 @@ func (s *Store) remove(id string, drop func(*thread) []bool) int {
 
 // dropped returns, for each record, whether it is a checkpoint for which drop returns true.
 func (t *thread) dropped(drop func(at int32) bool) []bool {
-	out := make([]bool, len(t.records))
+	out := make([]bool, t.records.n)
 	for at := range out {
-		out[at] = !t.records[at].removed && drop(int32(at))
+		out[at] = !t.records.at(int32(at)).removed && drop(int32(at))
 	}
 	return out
 }
@@ -110,13 +110,13 @@ func (t *thread) dropped(drop func(at int32) bool) []bool {
 func (t *thread) expired(p *checkpoint.PrunePolicy) []bool {
 	now := time.Now()
 	newer := map[string]int{} // the number of newer checkpoints, by namespace
-	drop := make([]bool, len(t.records))
-	for at, r := range slices.Backward(t.records) {
+	drop := make([]bool, t.records.n)
+	for at, r := range t.records.backward() {
 		if r.removed {
 			continue
 		}
-		namespace := t.labelOf(int32(at)).namespace
-		drop[at] = !p.Keeps(newer[namespace], now.Sub(time.Unix(0, r.time)), t.pending[int32(at)] != nil)
+		namespace := t.labelOf(at).namespace
+		drop[at] = !p.Keeps(newer[namespace], now.Sub(time.Unix(0, r.time)), t.pending[at] != nil)
 		newer[namespace]++
 	}
 	resumable := map[string]bool{}
@@ -147,7 +147,7 @@ func (t *thread) resumable(namespace string, drop []bool) bool {
 // history has the other checkpoints, and the records that their lineages need.
 func (t *thread) sweep(drop []bool) int {
 	n, needed := 0, make([]bool, len(drop))
-	for at, r := range slices.Backward(t.records) {
+	for at, r := range t.records.backward() {
 		if drop[at] {
 			n++
 		}
@@ -160,10 +160,11 @@ func (t *thread) sweep(drop []bool) int {
 		return 0
 	}
 	old, pending := t.history, t.pending
-	t.history, t.pending, t.byID, t.newest, t.checkpoints = history{}, nil, nil, nil, 0
+	t.history, t.pending, t.byID, t.last, t.newest, t.checkpoints = history{}, nil, nil, none, nil, 0
 	labels := newLabels(&old)
 	parents, moved := make([]int32, len(drop)), make([]int32, len(drop))
-	for at, r := range old.records {
+	for at := range old.records.n {
+		r := *old.records.at(at)
 		// Records are after their parents, so the parent of a dropped parent is known.
 		parents[at] = r.parent
 		if r.parent != none && drop[r.parent] {
@@ -173,14 +174,14 @@ func (t *thread) sweep(drop []bool) int {
 		if !needed[at] {
 			continue
 		}
-		moved[at] = int32(len(t.records))
-		if writes := pending[int32(at)]; writes != nil && !drop[at] {
+		moved[at] = t.records.n
+		if writes := pending[at]; writes != nil && !drop[at] {
 			if t.pending == nil {
 				t.pending = map[int32]*pendingWrites{}
 			}
 			t.pending[moved[at]] = writes
 		}
-		r = t.moved(&old, int32(at), drop[at], parents[at], moved)
+		r = t.moved(&old, at, drop[at], parents[at], moved)
 		r.label = labels.move(&t.history, &r)
 		t.addRecord(r)
 	}
@@ -190,7 +191,7 @@ func (t *thread) sweep(drop []bool) int {
 // moved returns a record of an old history, whose data it adds to the history of the thread. The
 // argument moved has the new indices of records.
 func (t *thread) moved(old *history, at int32, drop bool, parent int32, moved []int32) record {
-	r := old.records[at]
+	r := *old.records.at(at)
 	r.parent, r.removed = none, r.removed || drop
 	if r.previous != none {
 		r.previous = moved[r.previous]

@@ -45,7 +45,7 @@ func (s *Store) statuses(ctx context.Context, q *checkpoint.StatusQuery) ([]chec
 		at := t.newestOf("")
 		if at != none && t.pending[at] != nil {
 			marks, _ := checkpoint.Marks(t.writes(at))
-			found = append(found, q.Select(id, time.Unix(0, t.records[at].time), marks)...)
+			found = append(found, q.Select(id, time.Unix(0, t.records.at(at).time), marks)...)
 		}
 		t.mu.Unlock()
 	}

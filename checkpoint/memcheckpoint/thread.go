@@ -1,7 +1,8 @@
 package memcheckpoint
 
 import (
-	"hash/maphash"
+	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -20,26 +21,22 @@ type thread struct {
 	checkpoints int                      // the number of records that are not removed
 	pending     map[int32]*pendingWrites // by the index of the record
 
-	// A short thread has no maps, because they would take most of its memory.
-	byID   map[uint64]int32 // by the hash of the id, or by the next free number if ids have equal hashes
-	newest map[string]int32 // by namespace
+	// byID has the records that are not removed, in the order of their ids. It is nil if the records have this order
+	// anyway, as those of runs do.
+	byID []int32
+	// last is the last record that is not removed, or none.
+	last int32
+	// newest has the newest records by namespace. It is nil if all records that are not removed have one namespace.
+	newest map[string]int32
 }
 
-func newThread() *thread {
-	return &thread{created: time.Now().UnixNano(), history: history{records: make([]record, 0, 3)}}
-}
-
-// short is the maximum number of records in a thread that has no maps.
-const short = 14
-
-// seed is the seed of the hashes of ids.
-var seed = maphash.MakeSeed()
+func newThread() *thread { return &thread{last: none} }
 
 // put adds a checkpoint to the thread.
 func (t *thread) put(c *checkpoint.Checkpoint, head string) error {
 	newest := t.newestOf(c.Namespace)
 	if existing := t.withID(c.ID); existing != none {
-		if existing == newest && t.id(t.records[existing].parent) == c.Parent {
+		if existing == newest && t.id(t.records.at(existing).parent) == c.Parent {
 			return nil // the caller repeats its last Put
 		}
 		return idExists(c)
@@ -58,7 +55,10 @@ func (t *thread) put(c *checkpoint.Checkpoint, head string) error {
 	if c.Snapshot != nil { // a snapshot starts a lineage, which needs nothing before it
 		previous = none
 	}
-	t.updated = max(t.updated, t.created, time.Now().UnixNano())
+	t.updated = max(t.updated, time.Now().UnixNano())
+	if t.records.n == 0 {
+		t.created = t.updated
+	}
 	r := record{parent: parent, previous: previous, label: t.newLabel(c, newest), step: c.Step, time: t.updated}
 	t.setData(&r, c.ID, c.Changes, c.Snapshot)
 	t.setControl(&r, c.Control, newest)
@@ -72,72 +72,69 @@ func (t *thread) put(c *checkpoint.Checkpoint, head string) error {
 // addRecord appends a record to the thread. Unless it is removed, it becomes the newest of its
 // namespace.
 func (t *thread) addRecord(r record) {
-	t.records = append(t.records, r)
-	if !r.removed {
-		t.checkpoints++
-	}
-	at := int32(len(t.records) - 1)
-	if t.byID == nil {
-		if len(t.records) <= short {
-			return
+	at := t.records.n
+	t.records.add(r)
+	if t.byID == nil && at > 0 && string(t.idOf(at)) <= string(t.idOf(at-1)) {
+		t.byID = make([]int32, 0, at+1)
+		for i := range at {
+			if !t.records.at(i).removed {
+				t.byID = append(t.byID, i)
+			}
 		}
-		t.byID, t.newest = map[uint64]int32{}, map[string]int32{}
-		at = 0
 	}
-	for ; int(at) < len(t.records); at++ {
-		t.index(at)
-	}
-}
-
-// index adds a record to the maps.
-func (t *thread) index(at int32) {
-	if t.records[at].removed {
+	if r.removed {
 		return
 	}
-	t.newest[t.labelOf(at).namespace] = at
-	hash := maphash.Bytes(seed, t.idOf(at))
-	for {
-		if _, taken := t.byID[hash]; !taken {
-			t.byID[hash] = at
-			return
-		}
-		hash++ // two ids have this hash
+	t.checkpoints++
+	if t.byID != nil {
+		t.byID = slices.Insert(t.byID, t.search(t.id(at)), at)
 	}
+	namespace := t.labelOf(at).namespace
+	if t.newest == nil && t.last != none && t.labelOf(t.last).namespace != namespace {
+		t.newest = map[string]int32{t.labelOf(t.last).namespace: t.last}
+	}
+	if t.newest != nil {
+		t.newest[namespace] = at
+	}
+	t.last = at
+}
+
+// search returns the place of an id in the order of the ids.
+func (t *thread) search(id string) int {
+	if t.byID != nil {
+		return sort.Search(len(t.byID), func(i int) bool { return string(t.idOf(t.byID[i])) >= id })
+	}
+	if n := int(t.records.n); n == 0 || string(t.idOf(int32(n-1))) < id { // the usual case of a new checkpoint
+		return n
+	}
+	return sort.Search(int(t.records.n), func(i int) bool { return string(t.idOf(int32(i))) >= id })
 }
 
 // withID returns the index of the checkpoint of any namespace with the id, or none.
 func (t *thread) withID(id string) int32 {
-	if t.byID == nil {
-		return t.last(func(at int32) bool { return string(t.idOf(at)) == id })
-	}
-	for hash := maphash.String(seed, id); ; hash++ {
-		at, ok := t.byID[hash]
-		if !ok {
+	at := int32(t.search(id))
+	if t.byID != nil {
+		if int(at) == len(t.byID) {
 			return none
 		}
-		if string(t.idOf(at)) == id {
-			return at
-		}
+		at = t.byID[at]
 	}
-}
-
-// newestOf returns the index of the newest checkpoint of a namespace, or none.
-func (t *thread) newestOf(namespace string) int32 {
-	if t.newest == nil {
-		return t.last(func(at int32) bool { return t.labelOf(at).namespace == namespace })
-	}
-	if at, ok := t.newest[namespace]; ok {
+	if at < t.records.n && !t.records.at(at).removed && string(t.idOf(at)) == id {
 		return at
 	}
 	return none
 }
 
-// last returns the index of the last checkpoint that matches, or none.
-func (t *thread) last(matches func(at int32) bool) int32 {
-	for at := int32(len(t.records) - 1); at >= 0; at-- {
-		if !t.records[at].removed && matches(at) {
+// newestOf returns the index of the newest checkpoint of a namespace, or none.
+func (t *thread) newestOf(namespace string) int32 {
+	if t.newest != nil {
+		if at, ok := t.newest[namespace]; ok {
 			return at
 		}
+		return none
+	}
+	if t.last != none && t.labelOf(t.last).namespace == namespace {
+		return t.last
 	}
 	return none
 }
@@ -158,7 +155,7 @@ func (t *thread) find(k checkpoint.Key) int32 {
 // It returns the number of all records if q.Before is empty.
 func (t *thread) before(q *checkpoint.Query) (int32, error) {
 	if q.Before == "" {
-		return int32(len(t.records)), nil
+		return t.records.n, nil
 	}
 	limit := t.withID(q.Before)
 	if limit == none {

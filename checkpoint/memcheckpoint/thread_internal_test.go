@@ -3,7 +3,7 @@ package memcheckpoint
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,25 +12,55 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// TestIDsWithEqualHashesAreFound proves that a checkpoint is found although its id has the hash of
-// another id, and that an absent id is not found.
-func TestIDsWithEqualHashesAreFound(t *testing.T) {
+// TestIDsInAnyOrderAreFound proves that each checkpoint is found by its id, in whatever order the ids come, also
+// after some were removed and put again, and that an absent id is not found.
+func TestIDsInAnyOrderAreFound(t *testing.T) {
 	t.Parallel()
-	th, head := newThread(), ""
-	put := func(id string) {
-		require.NoError(t, th.put(&checkpoint.Checkpoint{Key: checkpoint.Key{Thread: "t", ID: id}, Parent: head}, head))
-		head = id
+	const n = 2*lastPart + 7
+	orders := map[string]func(i int) int{
+		"ascending":           func(i int) int { return i },
+		"descending":          func(i int) int { return n - 1 - i },
+		"mixed":               func(i int) int { return i * 389 % n },
+		"one is out of order": func(i int) int { return (i + 1) % n },
 	}
-	for i := range short + 1 {
-		put(fmt.Sprint(i))
+	for name, order := range orders {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			th := newThread()
+			id := func(i int) string { return fmt.Sprintf("%05d", 2*i) }
+			put := func(i int) {
+				namespace := fmt.Sprint(i % 3)
+				head := th.id(th.newestOf(namespace))
+				c := &checkpoint.Checkpoint{Key: checkpoint.Key{Thread: "t", Namespace: namespace, ID: id(i)}, Parent: head}
+				require.NoError(t, th.put(c, head))
+				require.NoError(t, th.put(c, head), "the same Put again")
+			}
+			for i := range n {
+				put(order(i))
+			}
+			check := func(present func(i int) bool) {
+				for i := range n {
+					assert.Equal(t, present(i), th.withID(id(i)) != none, "id %d", i)
+					if at := th.withID(id(i)); at != none {
+						require.Equal(t, id(i), th.id(at))
+					}
+					require.EqualValues(t, none, th.withID(fmt.Sprintf("%05d", 2*i+1)))
+				}
+				require.EqualValues(t, none, th.withID("/"))
+				require.EqualValues(t, none, th.withID(""))
+			}
+			check(func(int) bool { return true })
+			odd := func(i int) bool { return i%2 == 1 }
+			th.sweep(th.dropped(func(at int32) bool { i, _ := strconv.Atoi(th.id(at)); return odd(i / 2) }))
+			check(func(i int) bool { return !odd(i) })
+			for i := range n {
+				if odd(i) {
+					put(i)
+				}
+			}
+			check(func(int) bool { return true })
+		})
 	}
-	hash := maphash.String(seed, "a")
-	th.byID[hash], th.byID[hash+1] = 0, 1 // as if the ids 0 and 1 had these hashes
-	put("a")
-	assert.Equal(t, int32(short+1), th.withID("a"))
-	hash = maphash.String(seed, "b")
-	th.byID[hash] = 0
-	assert.Equal(t, int32(none), th.withID("b"))
 }
 
 // TestLabelsOfRemovedCheckpointsAreFreed proves that a thread that is pruned after each run does

@@ -80,8 +80,8 @@ func (s *Store) CopyThread(ctx context.Context, from, to string) error {
 // copy returns a thread with the same checkpoints and pending writes. The two
 // threads share only immutable data.
 func (t *thread) copy() *thread {
-	copied := &thread{created: t.created, updated: t.updated, checkpoints: t.checkpoints, byID: maps.Clone(t.byID), newest: maps.Clone(t.newest)}
-	copied.records, copied.labels, copied.chunks = slices.Clone(t.records), slices.Clone(t.labels), slices.Clone(t.chunks)
+	copied := &thread{created: t.created, updated: t.updated, checkpoints: t.checkpoints, byID: slices.Clone(t.byID), last: t.last, newest: maps.Clone(t.newest)}
+	copied.records, copied.labels, copied.chunks = t.records.clone(), slices.Clone(t.labels), slices.Clone(t.chunks)
 	if last := len(copied.chunks) - 1; last >= 0 { // the copy adds its data to a chunk of its own
 		copied.used = len(copied.chunks[last])
 	}
