@@ -39,7 +39,11 @@ func (l *recordList) at(i int32) *record {
 func (l *recordList) add(r record) {
 	part, at := place(l.n)
 	if int(part) == len(l.parts) {
-		l.parts = append(l.parts, make([]record, min(firstPart<<part, lastPart)))
+		length := firstPart
+		if part > 0 {
+			length = min(2*len(l.parts[part-1]), lastPart)
+		}
+		l.parts = append(l.parts, make([]record, length))
 	}
 	l.parts[part][at] = r
 	l.n++
