@@ -88,3 +88,44 @@ func TestAThreadWhoseStateIsDamagedIsCreatedWithTheStatusError(t *testing.T) {
 	require.Equal(t, http.StatusOK, code, thread)
 	assert.Equal(t, "idle", field(thread, "status"))
 }
+
+// One thread whose state is damaged does not hide the others: it is read and listed with the status error.
+func TestAThreadWhoseStateIsDamagedIsListedBesideTheOthers(t *testing.T) {
+	t.Parallel()
+	b := graph.New("printer", state.LastWins[string]("answer"))
+	b.Node("print", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+	b.Edge(graph.Start, "print")
+	damaged := uuid.New()
+	g, err := b.Compile(graph.Options{Checkpoints: oneCorrupt{memcheckpoint.New(memcheckpoint.Options{}), damaged}})
+	require.NoError(t, err)
+	s := newServer(t, server.Options{Graphs: map[string]*graph.Graph{"printer": g}, Runs: memruns.New()})
+	for _, id := range []string{damaged, uuid.New()} {
+		code, answer := send(t, s, http.MethodPost, "/threads", `{"thread_id":"`+id+`","graph_id":"printer"}`)
+		require.Equal(t, http.StatusOK, code, answer)
+	}
+
+	code, thread := send(t, s, http.MethodGet, "/threads/"+damaged, "")
+	require.Equal(t, http.StatusOK, code, thread)
+	assert.Equal(t, "error", field(thread, "status"))
+	assert.Equal(t, map[string]any{"error": "Error", "message": "the state of the thread cannot be read; the log of the server has the reason"}, field(thread, "error"))
+
+	code, found := send(t, s, http.MethodPost, "/threads/search", `{}`)
+	require.Equal(t, http.StatusOK, code, found)
+	assert.Len(t, found, 2)
+	code, found = send(t, s, http.MethodPost, "/threads/search", `{"values":{"answer":"x"}}`)
+	require.Equal(t, http.StatusOK, code, found)
+	assert.Empty(t, found)
+}
+
+// A oneCorrupt store has a damaged state for one thread.
+type oneCorrupt struct {
+	checkpoint.Store
+	thread string
+}
+
+func (s oneCorrupt) Get(ctx context.Context, key checkpoint.Key) (checkpoint.Checkpoint, error) {
+	if key.Thread == s.thread {
+		return checkpoint.Checkpoint{}, checkpoint.ErrCorrupt
+	}
+	return s.Store.Get(ctx, key)
+}

@@ -21,6 +21,8 @@ type failure struct {
 const (
 	failedText   = "the server could not execute the run or store its events; its log has the reason"
 	panickedText = "a node panicked; the log of the server has the reason"
+	// unreadableText is the error of a thread, not that of a run.
+	unreadableText = "the state of the thread cannot be read; the log of the server has the reason"
 )
 
 // shownErrors are the errors of runs that clients see.

@@ -56,7 +56,7 @@ type interrupt struct {
 }
 
 // readThread returns a thread as clients see it. It reads the state of the thread only if
-// values is set.
+// values is set. A thread whose state is damaged has the status error and no values, so that a list shows it beside the others.
 func (s *Server) readThread(ctx context.Context, r runs.Record, values bool) (thread, error) {
 	ctx = withOwner(ctx, r.Owner)
 	var d threadData
@@ -70,20 +70,31 @@ func (s *Server) readThread(ctx context.Context, r runs.Record, values bool) (th
 	if !values {
 		return t, nil
 	}
-	g, err := s.servedOf(ctx, &r)
+	err := s.addState(ctx, &r, &t)
+	if stored.Unreadable(err) {
+		s.o.Logger.Error("server: the state of a thread cannot be read", "thread", r.ID, "error", err)
+		t.Status, t.Error = threadError, &failure{Name: "Error", Message: unreadableText}
+		return t, nil
+	}
+	return t, err
+}
+
+// addState reads the values and the open questions of a thread.
+func (s *Server) addState(ctx context.Context, r *runs.Record, t *thread) error {
+	g, err := s.servedOf(ctx, r)
 	if g == nil || err != nil {
-		return t, err
+		return err
 	}
 	snap, err := g.graph.Thread(r.ID).Snapshot(ctx)
 	if errors.Is(err, checkpoint.ErrNotFound) {
-		return t, nil
+		return nil
 	}
 	if err != nil {
-		return t, err
+		return err
 	}
 	v, err := s.reader(g, r.ID).values(ctx, snap)
 	if err != nil {
-		return t, err
+		return err
 	}
 	t.Values = encoded(v)
 	if r.Status == threadInterrupted {
@@ -94,7 +105,7 @@ func (s *Server) readThread(ctx context.Context, r runs.Record, values bool) (th
 			}
 		}
 	}
-	return t, nil
+	return nil
 }
 
 func newInterrupt(p graph.Pause) interrupt {
@@ -210,7 +221,7 @@ func (c *call) adopt(r *runs.Record, name string, made bool) error {
 	switch {
 	case errors.Is(err, checkpoint.ErrNotFound):
 		return nil
-	case errors.Is(err, checkpoint.ErrCorrupt), errors.Is(err, checkpoint.ErrDecrypt), errors.Is(err, checkpoint.ErrFormat):
+	case stored.Unreadable(err):
 		r.Status = threadError
 		return nil
 	case err != nil:

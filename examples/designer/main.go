@@ -46,18 +46,18 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err == nil || errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
-	fmt.Fprintln(stderr, "designer:", explain(err))
+	fmt.Fprintln(stderr, "designer:", explain(ctx, err))
 	if _, ok := errors.AsType[*command.Mistake](err); ok {
 		return 2
 	}
 	return 1
 }
 
-func explain(err error) string {
+func explain(ctx context.Context, err error) string {
 	switch {
 	case errors.Is(err, checkpoint.ErrConflict):
 		return "the conversation is busy with another run; wait for it, or choose another one with -conversation"
-	case errors.Is(err, context.Canceled), errors.Is(err, graph.ErrDrained):
+	case ctx.Err() != nil, errors.Is(err, context.Canceled), errors.Is(err, graph.ErrDrained):
 		return "stopped; start it without a message to go on"
 	}
 	return err.Error()

@@ -75,7 +75,7 @@ func run(ctx context.Context, args []string, out, trouble io.Writer) int {
 	case errors.Is(err, flag.ErrHelp):
 		fmt.Fprint(out, usage)
 		return 0
-	case errors.Is(err, context.Canceled):
+	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 		fmt.Fprintln(trouble, "knowledge: stopped; run the command again to resume it")
 		return 130
 	}

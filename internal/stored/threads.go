@@ -252,7 +252,7 @@ func (t *Threads) readThreads(ctx context.Context) (map[string]known, error) {
 		return nil, err
 	}
 	for info, err := range t.lister.ListThreads(ctx, "") {
-		if err != nil && (info.ID == "" || !unreadable(err)) { // else readThread finds the fault
+		if err != nil && (info.ID == "" || !Unreadable(err)) { // else readThread finds the fault
 			return nil, err
 		}
 		id := t.id(info.ID)
@@ -344,7 +344,7 @@ func (t *Threads) readThread(ctx context.Context, id string, info checkpoint.Thr
 // statusOf returns the status of a thread. The status of a thread that cannot be read is an error.
 func (t *Threads) statusOf(ctx context.Context, thread string) (string, error) {
 	for c, err := range t.store.List(ctx, checkpoint.Query{Thread: thread, Limit: 1, Writes: true}) {
-		if unreadable(err) {
+		if Unreadable(err) {
 			return Error, nil
 		}
 		if err != nil {
@@ -355,7 +355,7 @@ func (t *Threads) statusOf(ctx context.Context, thread string) (string, error) {
 	return Idle, nil
 }
 
-// unreadable reports whether an error is about the stored values of one thread.
-func unreadable(err error) bool {
+// Unreadable reports whether an error is about the stored values of one thread.
+func Unreadable(err error) bool {
 	return errors.Is(err, checkpoint.ErrCorrupt) || errors.Is(err, checkpoint.ErrFormat) || errors.Is(err, checkpoint.ErrDecrypt)
 }

@@ -59,7 +59,7 @@ func (p Program) Run(ctx context.Context, args []string, stdin io.Reader, stdout
 	if err == nil {
 		return done
 	}
-	status, text := explain(err, o)
+	status, text := explain(ctx, err, o)
 	if text != "" {
 		fmt.Fprintln(stderr, "quickstart: "+strings.Join(strings.Fields(text), " "))
 	}
@@ -79,7 +79,7 @@ type stoppedError struct{ text string }
 func (e *stoppedError) Error() string { return e.text }
 
 // explain turns an error into an exit status and one line.
-func explain(err error, o options) (status int, text string) {
+func explain(ctx context.Context, err error, o options) (status int, text string) {
 	if m, ok := errors.AsType[*mistake](err); ok {
 		return refused, m.text
 	}
@@ -87,7 +87,7 @@ func explain(err error, o options) (status int, text string) {
 		return stopped, s.Error()
 	}
 	switch {
-	case errors.Is(err, context.Canceled):
+	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 		return stopped, "stopped"
 	case errors.Is(err, checkpoint.ErrConflict):
 		return refused, fmt.Sprintf("conversation %q is in use by another run; wait for its end, or start another conversation with -thread", o.thread)
