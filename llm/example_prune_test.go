@@ -30,6 +30,24 @@ func ExamplePrune() {
 	// assistant: They do not.
 }
 
+// The last two messages, beside the system message.
+func ExamplePrune_messages() {
+	one := llm.TokenCounterFunc(func(m llm.Message) int {
+		if m.Role == llm.RoleSystem {
+			return 0
+		}
+		return 1
+	})
+	conversation := []llm.Message{llm.System("Be brief."), llm.User("boats?"), llm.Assistant("They float."), llm.User("cars?")}
+	for _, m := range llm.Prune(conversation, llm.Pruning{MaxTokens: 2, MinMessages: -1, Counter: one}) {
+		fmt.Println(m)
+	}
+	// Output:
+	// system: Be brief.
+	// assistant: They float.
+	// user: cars?
+}
+
 // A channel can be pruned after each superstep.
 func ExamplePrune_channel() {
 	messages := state.Keyed("messages", llm.ByID).Prune(func(m []llm.Message) []llm.Message {

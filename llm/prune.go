@@ -22,7 +22,8 @@ type Pruning struct {
 	// message of the user before the other kept messages, so that a long sequence of tool
 	// calls keeps its question.
 	FromUser bool
-	// Counter counts tokens. Nil means [EstimateTokens].
+	// Counter counts tokens. Nil means [EstimateTokens]. A counter that returns 1 for each
+	// message makes MaxTokens a number of messages; let MinMessages be negative then.
 	Counter TokenCounter
 }
 
