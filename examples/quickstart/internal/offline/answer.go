@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -39,10 +40,10 @@ func outdent(text string) string {
 func whereAnswer(topic string, f foundLines) string {
 	switch {
 	case len(f.Lines) == 0:
-		return fmt.Sprintf("No line mentions %q.", topic) + similar(f.Similar)
+		return fmt.Sprintf("No line mentions %q.", topic)
 	case f.Total == 0:
 		return fmt.Sprintf("No line has all of %q. These have some of it, of %s:\n%s",
-			topic, number(f.Partly, "line"), quote(f.Lines)) + similar(f.Similar)
+			topic, number(f.Partly, "line"), quote(f.Lines))
 	}
 	lead := fmt.Sprintf("%q is on %s", topic, number(f.Total, "line"))
 	if strings.Contains(topic, " ") { // perhaps not side by side
@@ -54,13 +55,13 @@ func whereAnswer(topic string, f foundLines) string {
 	return lead + ":\n" + quote(f.Lines)
 }
 
-// either lists words: "a", "b" or "c".
-func either(words []string) string {
+// list lists words: "a", "b" or "c".
+func list(words []string, last string) string {
 	var b strings.Builder
 	for i, w := range words {
 		switch {
 		case i > 0 && i == len(words)-1:
-			b.WriteString(" or ")
+			b.WriteString(" " + last + " ")
 		case i > 0:
 			b.WriteString(", ")
 		}
@@ -69,81 +70,94 @@ func either(words []string) string {
 	return b.String()
 }
 
-func similar(words []string) string {
-	if len(words) == 0 {
-		return ""
-	}
-	return " Similar words in the file: " + strings.Join(words, ", ") + "."
-}
-
 // defineAnswer quotes the best passage for the words of a question and names the next ones.
 // It says which words the text lacks, and whether no passage has all words.
-func defineAnswer(question, words string, f found) string {
-	rest, m := strings.Fields(words), ""
-	if len(rest) > 1 { // a text says "9 kg" and not "heavy"
-		m = measure(question)
-		is := func(w string) bool { return strings.EqualFold(w, m) }
-		rest, f.Missing = slices.DeleteFunc(rest, is), slices.DeleteFunc(f.Missing, is)
+func defineAnswer(in intent, words string, f found) string {
+	m := measure(in.topic)
+	is := func(w string) bool { return strings.EqualFold(w, m) }
+	rest := slices.DeleteFunc(strings.Fields(words), is) // a text says "9 kg" and not "heavy"
+	if len(rest) == 0 {
+		rest, m = []string{words}, ""
 	}
+	f.Missing = slices.DeleteFunc(f.Missing, is)
 	if len(f.Passages) == 0 {
-		return fmt.Sprintf("I found no passage about that: %s does not mention %s.", f.File, either(f.Missing)) + similar(f.Similar)
+		return fmt.Sprintf("I found no passage about that: %s does not mention %s.", f.File, list(f.Missing, "or"))
 	}
 	best, lead := f.Passages[0], ""
+	several := f.Total > 1 && len(rest) == 1 && loose.MatchString(in.topic)
 	switch {
 	case len(f.Missing) > 0:
-		lead = fmt.Sprintf("The text does not mention %s.%s The closest passages:\n\n", either(f.Missing), similar(f.Similar))
+		lead = fmt.Sprintf("The text does not mention %s.", list(f.Missing, "or"))
 	case m != "":
 		best, lead = f.measured(rest, m)
 	case f.Total == 0:
-		lead = fmt.Sprintf("No passage has all of %q together. The closest ones:\n\n", words)
+		lead = fmt.Sprintf("No passage has %s together.", list(rest, "and"))
+	case several:
+		lead = fmt.Sprintf("%s mention %s.", number(f.Total, "passage"), list(rest, "and"))
 	}
-	if lead != "" { // the second may have the answer
-		return lead + quotes(f.File, best, f.Passages, 2)
+	if lead == "" {
+		return quotes(f.File, []place{best}, f.Passages[:min(len(f.Passages), f.Total)])
 	}
-	return quotes(f.File, best, f.Passages[:min(len(f.Passages), f.Total)], 1)
+	return lead + " The closest " + f.closest(best, rest, several)
 }
 
-// quotes shows the best passage and others from under other headings, so many in all, and names two more.
-func quotes(file string, best place, others []place, n int) string {
-	list, seen := []place{best}, []string{best.Heading}
-	for _, p := range others {
-		if !slices.Contains(seen, p.Heading) && len(list) < n+2 {
-			list, seen = append(list, p), append(seen, p.Heading)
-		}
+// closest shows the best sentences of a passage. If it lacks a word, or several have the only one, it also shows those of
+// the first passage that has another word, or as many.
+func (f found) closest(best place, rest []string, several bool) string {
+	shown, label := []place{best.closest()}, "passage"
+	enough := max(1, matches(best.Text, rest...))
+	if i := slices.IndexFunc(f.Passages, func(p place) bool {
+		adds := func(w string) bool { return p.has(p.Text, []string{w}) && !best.has(best.Text, []string{w}) }
+		return slices.ContainsFunc(rest, adds) || p != best && matches(p.Text, rest...) >= enough
+	}); i >= 0 && (several || !best.has(best.Text, rest)) {
+		shown, label = append(shown, f.Passages[i].closest()), "passages"
 	}
+	return label + ":\n\n" + quotes(f.File, shown, f.Passages)
+}
+
+// loose are questions that one word does not answer.
+var loose = regexp.MustCompile(`(?i)^(?:when|why|who|which|until when)\b`)
+
+// quotes shows passages and names two others, from under other headings.
+func quotes(file string, shown, others []place) string {
 	var b strings.Builder
-	for i, p := range list {
-		switch {
-		case i < n:
-			if i > 0 {
-				b.WriteString("\n\n")
-			}
-			if p.Code {
-				p.Text = "    " + strings.ReplaceAll(p.Text, "\n", "\n    ")
-			}
-			fmt.Fprintf(&b, "%s\n\n  %s, %s", p.Text, file, p.where())
-		case i == n:
-			fmt.Fprintf(&b, "\n  see also %s", p.where())
-		default:
-			fmt.Fprintf(&b, "; %s", p.where())
+	var seen []string
+	for i, p := range shown {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		if p.Code {
+			p.Text = "    " + strings.ReplaceAll(p.Text, "\n", "\n    ")
+		}
+		fmt.Fprintf(&b, "%s\n\n  %s, %s", p.Text, file, p.where())
+		seen = append(seen, p.Heading)
+	}
+	for mark := "\n  see also "; len(others) > 0 && len(seen) < len(shown)+2; others = others[1:] {
+		if p := others[0]; !slices.Contains(seen, p.Heading) {
+			b.WriteString(mark + p.where())
+			mark, seen = "; ", append(seen, p.Heading)
 		}
 	}
 	return b.String()
 }
 
+const numerals = `\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred|thousand`
+
 // amounts match what a text says for a measure: a number with a unit.
 var amounts = func() map[string]*regexp.Regexp {
-	const number = `\b(?:\d[\d.,]*|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred|thousand|half|every|each|per)[\s-]*(?:\w+\s+)?`
 	const (
+		number = `\b(?:` + numerals + `|an?|half|every|each|per)[\s-]*(?:\w+\s+)?`
 		time   = number + `(?:second|minute|hour|day|week|month|year|time)s?\b|\b(?:once|twice|hourly|daily|weekly|monthly|yearly|annually)\b`
 		size   = number + `(?:mm|cm|m|km|metres?|meters?|inch(?:es)?|foot|feet|miles?|litres?|pixels?|(?:\w*bytes?|[kMGT]i?B))\b`
 		weight = number + `(?:k?g|kilos?|\w*grams?|lbs?|pounds?|ton(?:ne)?s?|ounces?)\b`
 		sound  = number + `(?:dB|decibels?)\b`
+		clock  = `\b\d\d?[.:]\d\d\b|\b\d\d? ?[ap]m\b|o'clock|\b(?:noon|midnight)\b|\b(?:at|by|past|till?|to|until) (?:` + numerals + `)\b`
+		money  = `[€£$] ?\d|\b(?:` + numerals + `) ?(?:[€£$]|(?:euro|pound|dollar|franc|cent)s?\b)|\b(?:free|half)\b`
 	)
 	out := map[string]*regexp.Regexp{}
 	for measures, form := range map[string]string{
 		"often soon old frequently": time, "long fast far quickly": time + "|" + size,
-		"big large high tall wide deep": size, "heavy": weight, "loud": sound,
+		"big large high tall wide deep": size, "heavy": weight, "loud": sound, "late": clock, "much": money,
 	} {
 		for m := range strings.FieldsSeq(measures) {
 			out[m] = regexp.MustCompile("(?i)" + form)
@@ -155,8 +169,11 @@ var amounts = func() map[string]*regexp.Regexp {
 // measured returns the first passage that has the words and an amount in one sentence or in two. It says so if there
 // is none, and if there is only one word, of which a text can say several amounts.
 func (f found) measured(words []string, measure string) (best place, lead string) {
-	caveat := fmt.Sprintf("I cannot tell whether this says how %s. It has your other words:\n\n", measure)
+	caveat := fmt.Sprintf("I cannot tell whether this says how %s.", measure)
 	form := amounts[measure]
+	if thing, ok := strings.CutPrefix(measure, "many "); ok {
+		form = regexp.MustCompile(`(?i)\b(?:` + numerals + `)[\s-]+(?:\w+\s+)?` + strings.TrimSuffix(thing, "s"))
+	}
 	if at := slices.IndexFunc(f.Passages, func(p place) bool { return p.says(words, form) }); at >= 0 {
 		if len(words) > 1 {
 			caveat = ""
@@ -166,7 +183,7 @@ func (f found) measured(words []string, measure string) (best place, lead string
 	if at := slices.IndexFunc(f.Passages, func(p place) bool { return p.has(p.Text, words) }); at >= 0 {
 		return f.Passages[at], caveat
 	}
-	return f.Passages[0], fmt.Sprintf("No passage has all of %q together. The closest ones:\n\n", strings.Join(words, " "))
+	return f.Passages[0], fmt.Sprintf("No passage has %s together.", list(words, "and"))
 }
 
 // says reports whether two sentences that follow each other have the words and match the form.
@@ -181,17 +198,33 @@ func (p place) says(words []string, form *regexp.Regexp) bool {
 	return false
 }
 
-// has reports whether a part of the passage, with the heading, has words that begin like each of the words.
+// has reports whether a part of the passage, with the heading, has all words.
 func (p place) has(part string, words []string) bool {
+	return matches(p.Heading+" "+part, words...) == len(words)
+}
+
+// matches counts the words for which a text has words that begin like them.
+func matches(text string, words ...string) int {
 	split := func(text string) []string {
 		return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	}
-	own := split(p.Heading + " " + part)
-	return !slices.ContainsFunc(split(strings.Join(words, " ")), func(w string) bool {
-		r := []rune(w)
-		start := string(r[:max(min(len(r), 4), len(r)-3)]) // without an ending such as "ing"
-		return !slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, start) })
-	})
+	own, n := split(text), 0
+	for _, w := range words {
+		if !slices.ContainsFunc(split(w), func(w string) bool {
+			r := []rune(w)
+			start := string(r[:max(min(len(r), 4), len(r)-3)]) // without an ending such as "ing"
+			return !slices.ContainsFunc(own, func(o string) bool { return strings.HasPrefix(o, start) })
+		}) {
+			n++
+		}
+	}
+	return n
+}
+
+// closest is the passage with its best sentences only.
+func (p place) closest() place {
+	p.Text = cmp.Or(p.Best, p.Text)
+	return p
 }
 
 func (p place) where() string {

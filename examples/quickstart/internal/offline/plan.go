@@ -107,31 +107,29 @@ func (t talk) define() ([]lookup, string) {
 	}
 	for _, r := range t.results {
 		f, _ := decode[found](r)
-		if less := lighter(words, f.Missing); less != words { // search again
+		if less := lighter(words, f.Missing); f.Total == 0 && less != words { // search again
 			words = less
 			continue
 		}
-		return nil, defineAnswer(t.want.topic, words, f)
+		return nil, defineAnswer(t.want, words, f)
 	}
 	return ask(toolSearch, map[string]any{"query": words, "limit": 8}), ""
 }
 
-// light are words that say little about the subject of a question. If the file lacks them, the search goes without them,
-// and the answer does not name them.
-var light = strings.Fields("along already bring come exactly go got run still take takes yet")
+// light are words that say little about the subject of a question, and costs are those of which the other words say
+// more: the price of another thing is no answer.
+var light, costs = strings.Fields("bring come run take takes"), strings.Fields("charge cost costs pay price prices")
 
-// lighter removes the light words that the file lacks, if other words remain.
+// lighter removes the costs, and the light words that the file lacks, if other words remain.
 func lighter(words string, missing []string) string {
-	var out []string
-	for w := range strings.FieldsSeq(words) {
-		if bare := strings.ToLower(w); !slices.Contains(light, bare) || !slices.Contains(missing, bare) {
-			out = append(out, w)
-		}
-	}
-	if len(out) == 0 {
+	rest := slices.DeleteFunc(strings.Fields(words), func(w string) bool {
+		w = strings.ToLower(w)
+		return slices.Contains(costs, w) || slices.Contains(light, w) && slices.Contains(missing, w)
+	})
+	if len(rest) == 0 {
 		return words
 	}
-	return strings.Join(out, " ")
+	return strings.Join(rest, " ")
 }
 
 func span(from, to int) map[string]any {
@@ -146,7 +144,7 @@ func span(from, to int) map[string]any {
 }
 
 // measures are questions that a text answers with a number, and seldom with the same word; see amounts.
-var measures = regexp.MustCompile(`(?i)\bhow (often|long|heavy|big|large|high|tall|wide|deep|far|fast|loud|old|soon|quickly|frequently)\b`)
+var measures = regexp.MustCompile(`(?i)\bhow (often|long|heavy|big|large|high|tall|wide|deep|far|fast|late|loud|old|soon|quickly|frequently|many \w+|much)\b`)
 
 // measure returns the word that says what a question measures: "long" of "how long".
 func measure(topic string) string {
@@ -177,8 +175,8 @@ func query(topic string) string {
 
 // common are words of most sentences; a search ignores them.
 var common = strings.Fields(`a about after all also am an and any are as at be because been but by can
-	cannot could did do does each ever few for from get gets give had happen happens has have he her here him his how i if in into is it
-	its just let like make many may me mean means might more most much must my need needs no not of on one only
-	or our out say says she should so some such than that the their them then there these they this those
-	to too up us use used using want was we were what when where which who whom whose why will with
-	would you your`)
+	cannot along already away could did do does each ever exactly few for from get gets getting give go goes going got had happen
+	happens has have he her here him his how i if in into is it its just let like make many may me mean means might more
+	most much must my need needs new no not now of on one only or our out per say says she should so some somewhere still
+	such than that the their them then there these they this those to too up us use used using want was we were what when
+	where which while who whom whose why will with would yet you your`)

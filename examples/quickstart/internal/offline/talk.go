@@ -91,7 +91,6 @@ type found struct {
 	Partly   int      `json:"partly"`
 	Passages []place  `json:"passages"`
 	Missing  []string `json:"missing"`
-	Similar  []string `json:"similar"`
 }
 
 // place is a passage of the file.
@@ -100,15 +99,15 @@ type place struct {
 	To      int    `json:"to"`
 	Heading string `json:"heading"`
 	Text    string `json:"text"`
+	Best    string `json:"best"`
 	Code    bool   `json:"code"`
 }
 
 // foundLines is a result of find_lines.
 type foundLines struct {
-	Total   int      `json:"total"`
-	Partly  int      `json:"partly"`
-	Lines   []line   `json:"lines"`
-	Similar []string `json:"similar"`
+	Total  int    `json:"total"`
+	Partly int    `json:"partly"`
+	Lines  []line `json:"lines"`
 }
 
 type passage struct {

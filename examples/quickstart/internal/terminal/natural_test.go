@@ -13,7 +13,7 @@ import (
 )
 
 // saysSo are the beginnings of answers that do not claim to be right.
-var saysSo = regexp.MustCompile(`^(?:I found no passage|I cannot tell|No passage has all of|The text does not mention|No line)`)
+var saysSo = regexp.MustCompile(`^(?:I found no passage|I cannot tell|No passage has|\d+ passages mention|The text does not mention|No line)`)
 
 // TestNaturalQuestions proves that at least 80 % of the answers are right, and that no answer
 // is wrong without saying so.
@@ -70,7 +70,7 @@ func TestLinesMentionTheWord(t *testing.T) {
 	assert.NotContains(t, answer, "He collects the passports")
 }
 
-// naturalQuestions were written before the first of them was tried, about six documents. Rules that
+// naturalQuestions were written before the first of them was tried, about nine documents. Rules that
 // they showed to be missing were added since. A row without words has no answer in its document.
 var naturalQuestions = []struct{ file, question, words string }{
 	{"tool-library.md", "how much does a membership cost?", "30 euros a year"},
@@ -113,4 +113,34 @@ var naturalQuestions = []struct{ file, question, words string }{
 	{"homework.md", "Who do I send the receipt for the chair to?", "Joanna Reed"},
 	{"homework.md", "What happens if my laptop gets stolen?", "4400"},
 	{"homework.md", "When do I need a sick note?", "from the third day"},
+	{"school-trip.txt", "When does the coach leave?", "8.15 on Tuesday"},
+	{"school-trip.txt", "How much is the trip per child?", "145 pounds"},
+	{"school-trip.txt", "Which teachers are going with them?", "Mrs Okafor and Mr Lindqvist"},
+	{"school-trip.txt", "Can my son take his phone?", "Mobile phones stay at home"},
+	{"school-trip.txt", "How much spending money are they allowed?", "ten pounds"},
+	{"school-trip.txt", "Is the food safe for a child with a peanut allergy?", "no nuts since 2019"},
+	{"school-trip.txt", "What happens to the deposit if we cancel?", "is lost if you cancel after 1 March"},
+	{"school-trip.txt", "Who is the headteacher?", "Helen Ashworth"},
+	{"school-trip.txt", "What is the wifi password?", ""},
+	{"school-trip.txt", "Do I have to buy a new sleeping bag for him or do they have some there?", "must be brought"},
+	{"dehumidifier.txt", "How big is the tank?", "3.5 litres"},
+	{"dehumidifier.txt", "How loud is it?", "42 decibels"},
+	{"dehumidifier.txt", "What does the red light mean?", "When it is full, the red lamp lights up"},
+	{"dehumidifier.txt", "How do I clean the filter?", "lukewarm water without soap"},
+	{"dehumidifier.txt", "Why is there ice on it?", "normal below 12 degrees"},
+	{"dehumidifier.txt", "How do I stop my kids from playing with the buttons?", "lock the keys against children"},
+	{"dehumidifier.txt", "Can I water my flowers with the water?", "plants tolerate it"},
+	{"dehumidifier.txt", "What should I do if it smells of burning?", "pull the plug"},
+	{"dehumidifier.txt", "How long does the warranty last?", "three years"},
+	{"dehumidifier.txt", "Does it have Bluetooth?", ""},
+	{"town-notice.md", "Until when is Bridge Street closed?", "20 June"},
+	{"town-notice.md", "Who do I ask for a stall at the market?", "Norma Teal"},
+	{"town-notice.md", "How much does a brown bin cost?", "48 pounds"},
+	{"town-notice.md", "When will we have no water?", "On 9 April"},
+	{"town-notice.md", "Can I mow the lawn on a Sunday?", "nor on Sundays"},
+	{"town-notice.md", "Why can't we use the slide?", "found cracks"},
+	{"town-notice.md", "What does a swim cost for a ten year old?", "2 for children"},
+	{"town-notice.md", "How much does a parking permit cost?", ""},
+	{"town-notice.md", "Who is the new mayor?", ""},
+	{"town-notice.md", "Where does the bus stop now?", "moved to the cinema"},
 }

@@ -26,7 +26,7 @@ type Program struct {
 	Models string
 	// Model opens the model, and returns a description. Pace is the time for a word.
 	Model func(ctx context.Context, pace time.Duration) (model llm.Model, description string, err error)
-	// Hint is shown once in a conversation, after the first answer.
+	// Hint is shown after the first answer about a file.
 	Hint string
 }
 

@@ -37,7 +37,7 @@ tokens      118 in, 22 out
 	wantAll(t, f.ask("-thread", "other", "-file", f.path("text.md"), "where?"), "(a new conversation)", "Where is what?")
 }
 
-// Without -v a user sees the answer, its place, and once how to see more.
+// Without -v a user sees the answer, its place, and once for each file how to see more.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -54,6 +54,9 @@ func TestQuiet(t *testing.T) {
 	assert.Equal(t, "approval    append this to quickstart-notes.md?\n            > \"loom\" is on 1 line:\n", o.out[:strings.Index(o.out, "            >     3")])
 	o = f.finish(f.program("-resume", "Y"))
 	assert.Regexp(t, "^Saved in .*\n$", o.out)
+	f.write("other.md", "A shed is a gap.\n")
+	o = f.finish(f.program("-file", "other.md", "What is a shed?"))
+	assert.Equal(t, "A shed is a gap.\n\n  other.md, line 1\n\n-v shows more.\n", o.out, "the first answer about another file")
 }
 
 func TestAnswersComeFromTheFile(t *testing.T) {

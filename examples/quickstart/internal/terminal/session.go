@@ -263,9 +263,9 @@ func (s *session) run(ctx context.Context, writes ...state.Write) error {
 	return nil
 }
 
-// hint says once in a conversation what else there is to see.
+// hint says with the first answer about a file what else there is to see.
 func (s *session) hint() {
-	if s.here != nil || s.verbose || s.hinted {
+	if s.here != nil && reader.File.Get(s.here) == s.path || s.verbose || s.hinted {
 		return
 	}
 	s.hinted = true

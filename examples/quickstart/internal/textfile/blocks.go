@@ -14,10 +14,8 @@ type block struct {
 	code     bool
 	entry    bool     // of a list or a table
 	row      bool     // of a table
-	wide     bool     // a row of many columns
 	headings []string // the headings above it, outermost first
 	stems    []string // of raw; see stems
-	plain    int      // how many of them are its words, not parts of names
 	above    []string // stems of the nearest heading
 	outer    []string // stems of the other headings
 	first    bool     // the first block under its heading, or the first after code
@@ -54,7 +52,25 @@ func (f *File) divide() []block {
 		d.line(i)
 	}
 	d.end(len(f.lines))
-	return d.blocks
+	return withoutTitle(d.blocks)
+}
+
+// withoutTitle removes a title of one or two paragraphs from a text: it helps to find the passages below, but answers
+// nothing itself.
+func withoutTitle(blocks []block) []block {
+	n := slices.IndexFunc(blocks, func(b block) bool {
+		return b.code || b.entry || b.to > b.from+1 || strings.ContainsAny(b.raw[len(b.raw)-1:], ".,;:!?")
+	})
+	if n < 1 || n > 2 {
+		return blocks
+	}
+	for i := range blocks[n:] {
+		for _, title := range blocks[:n] {
+			blocks[n+i].outer = append(blocks[n+i].outer, title.stems...)
+		}
+	}
+	blocks[n].first = true
+	return blocks[n:]
 }
 
 func (d *divider) line(i int) {
@@ -104,7 +120,7 @@ func (d *divider) heading(i int) {
 	text := strings.TrimSpace(d.f.lines[i])
 	level := len(text) - len(strings.TrimLeft(text, "#"))
 	if level == 0 {
-		level = 2
+		level = min(i+1, 2) // the first line is the title
 	}
 	for len(d.levels) > 0 && d.levels[len(d.levels)-1] >= level {
 		d.levels, d.headings = d.levels[:len(d.levels)-1], d.headings[:len(d.headings)-1]
@@ -138,7 +154,7 @@ func (d *divider) row(i int) {
 			parts = append(parts, cell)
 		}
 	}
-	d.add(block{from: i, to: i, entry: true, row: true, wide: len(cells) > 3, outer: stems(strings.Join(d.header, " ")), raw: strings.TrimPrefix(cells[0]+": "+strings.Join(parts, "; "), ": ")})
+	d.add(block{from: i, to: i, entry: true, row: true, outer: stems(strings.Join(d.header, " ")), raw: strings.TrimPrefix(cells[0]+": "+strings.Join(parts, "; "), ": ")})
 }
 
 // end adds the open block, which ends before line to.
@@ -179,7 +195,6 @@ func (d *divider) add(b block) {
 	}
 	b.headings = d.headings
 	b.stems = stems(b.raw)
-	b.plain = len(foldedWords(b.raw))
 	if n := len(d.headings); n > 0 {
 		b.above = stems(d.headings[n-1])
 		b.outer = append(b.outer, stems(strings.Join(d.headings[:n-1], " "))...)

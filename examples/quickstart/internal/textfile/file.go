@@ -29,8 +29,7 @@ type File struct {
 	name   string // the path without its folder
 	lines  []string
 	words  [][]string // of each line, folded
-	count  map[string]int
-	prose  bool // text, not code
+	prose  bool       // text, not code
 	blocks []block
 }
 
@@ -77,15 +76,12 @@ func Parse(path string, data []byte) (*File, error) {
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, fmt.Errorf("%s is empty", path)
 	}
-	f := &File{path: path, name: filepath.Base(path), count: map[string]int{}}
+	f := &File{path: path, name: filepath.Base(path)}
 	f.lines = strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	f.words = make([][]string, len(f.lines))
 	for i, line := range f.lines {
 		f.lines[i] = strings.TrimSuffix(line, "\r")
 		f.words[i] = foldedWords(line)
-		for _, w := range f.words[i] {
-			f.count[w]++
-		}
 	}
 	f.prose = slices.Contains(proseFiles, strings.ToLower(filepath.Ext(path)))
 	f.blocks = f.divide()

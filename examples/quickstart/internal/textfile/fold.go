@@ -1,7 +1,6 @@
 package textfile
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,65 +84,4 @@ func related(a, b string) bool {
 		a, b = b, a
 	}
 	return len(a) >= 4 && len(b) <= len(a)+4 && strings.HasPrefix(b, a)
-}
-
-// distance returns the number of letters to insert, delete, change or swap with a
-// neighbour to turn one word into another. It returns limit+1 for more than limit.
-func distance(a, b []rune, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return min(last[len(b)], limit+1)
-}
-
-// similar returns up to three words of the file that begin like word and are spelt almost like it.
-func (f *File) similar(word string) []string {
-	runes := []rune(word)
-	limit := 2
-	if len(runes) < 8 {
-		limit = 1
-	}
-	if len(runes) < 4 {
-		return nil
-	}
-	type candidate struct {
-		word  string
-		apart int
-	}
-	var found []candidate
-	first, _ := utf8.DecodeRuneInString(word)
-	for w := range f.count {
-		if other, _ := utf8.DecodeRuneInString(w); other != first {
-			continue
-		}
-		if d := distance(runes, []rune(w), limit); d <= limit {
-			found = append(found, candidate{w, d})
-		}
-	}
-	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.apart, b.apart), cmp.Compare(f.count[b.word], f.count[a.word]), cmp.Compare(a.word, b.word))
-	})
-	var out []string
-	for _, c := range found[:min(len(found), 3)] {
-		out = append(out, c.word)
-	}
-	return out
 }

@@ -15,7 +15,6 @@ type FoundLines struct {
 	// none, those with most of the words.
 	Lines   []Line   `json:"lines"`
 	Missing []string `json:"missing,omitempty"`
-	Similar []string `json:"similar,omitempty"`
 }
 
 // FindLines finds the lines that mention words, without regard to case, plural and
@@ -26,7 +25,7 @@ func (f *File) FindLines(query string, limit int) FoundLines {
 	}
 	out := FoundLines{Lines: []Line{}}
 	var terms []term
-	terms, out.Missing, out.Similar = f.terms(query)
+	terms, out.Missing = f.terms(query)
 	f.only(terms)
 	type match struct {
 		index, have int

@@ -28,6 +28,8 @@ const (
 
 var (
 	numbered    = regexp.MustCompile(`^\s*(\d+(\.\d+)*[.)]?|[IVX]+\.|[A-Z]\.|(?i:chapter|section|part|article) \S+)\s+\S.{0,70}$`)
+	short       = regexp.MustCompile(`^\p{Lu}[^\s.,;:!?|]*(?: [^\s.,;:!?|]+){0,4}$`)
+	begins      = regexp.MustCompile(`^\p{Lu}\S* `)
 	underline   = regexp.MustCompile(`^\s*(={3,}|-{3,}|~{3,}|\^{3,})\s*$`)
 	declaration = regexp.MustCompile(`^(func|type|package|class|def|interface|pub fn|fn|struct|export (default )?(function|class|const)) .*\w`)
 )
@@ -90,7 +92,31 @@ func (f *File) heading(i int) bool {
 	case declaration.MatchString(line):
 		return true
 	}
-	return f.blank(i-1) && (i == 0 || f.blank(i+1)) && (numbered.MatchString(line) || capitals(text))
+	return f.blank(i-1) && f.title(i, text)
+}
+
+// title reports whether a line below a blank one is a heading without marks.
+func (f *File) title(i int, text string) bool {
+	marked := numbered.MatchString(f.lines[i])
+	if i == 0 || f.blank(i+1) {
+		if marked || capitals(text) {
+			return true
+		}
+	}
+	return (marked || f.prose && short.MatchString(text)) && f.leads(i)
+}
+
+// leads reports whether a line without a full stop is followed by a sentence that is longer and is not indented more.
+func (f *File) leads(i int) bool {
+	next := i + 1
+	if f.blank(next) {
+		next++
+	}
+	if next >= len(f.lines) || strings.ContainsAny(f.lines[i][len(f.lines[i])-1:], ".,;:!?") {
+		return false
+	}
+	indent := len(f.lines[i]) - len(strings.TrimLeft(f.lines[i], " "))
+	return len(f.lines[next]) > max(len(f.lines[i]), 40) && begins.MatchString(strings.TrimPrefix(f.lines[next], f.lines[i][:indent]))
 }
 
 func (f *File) blank(i int) bool {

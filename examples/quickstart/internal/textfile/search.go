@@ -21,8 +21,6 @@ type Found struct {
 	Passages []Passage `json:"passages"`
 	// Missing are the words that the file does not have.
 	Missing []string `json:"missing,omitempty"`
-	// Similar are words of the file that are spelt almost like a missing one.
-	Similar []string `json:"similar,omitempty"`
 }
 
 // A Passage is a paragraph, an entry of a list, a row of a table or a piece of code.
@@ -31,7 +29,9 @@ type Passage struct {
 	To      int    `json:"to"`   // the last line
 	Heading string `json:"heading,omitempty"`
 	Text    string `json:"text"`
-	Code    bool   `json:"code,omitempty"`
+	// Best are three sentences of a long text: from those on that have most of the words.
+	Best string `json:"best,omitempty"`
+	Code bool   `json:"code,omitempty"`
 }
 
 // A term is a word of a query.
@@ -84,7 +84,7 @@ func (f *File) Search(query string, limit int) Found {
 	}
 	out := Found{File: f.path, Passages: []Passage{}}
 	var terms []term
-	terms, out.Missing, out.Similar = f.terms(query)
+	terms, out.Missing = f.terms(query)
 	hits := f.rank(terms)
 	for _, h := range hits {
 		if h.all {
@@ -104,7 +104,7 @@ func (f *File) Search(query string, limit int) Found {
 const minInside = 5
 
 // terms returns the words of a query, and those that the file does not have.
-func (f *File) terms(query string) (terms []term, missing, similar []string) {
+func (f *File) terms(query string) (terms []term, missing []string) {
 	for _, word := range foldedWords(query) {
 		s := stem(word)
 		if slices.ContainsFunc(terms, func(t term) bool { return t.stem == s }) {
@@ -119,12 +119,11 @@ func (f *File) terms(query string) (terms []term, missing, similar []string) {
 		if n == 0 {
 			t.absent = true
 			missing = append(missing, word)
-			similar = append(similar, f.similar(word)...)
 		}
 		t.weight = math.Log(1 + float64(len(f.blocks))/(float64(n)+0.5))
 		terms = append(terms, t)
 	}
-	return terms, missing, similar
+	return terms, missing
 }
 
 // having counts the blocks that have a term, or if there are none, those under an outer heading or a head of a table
@@ -149,6 +148,8 @@ type hit struct {
 	all   bool // it has all of them, and they stand together
 	// start is where the sentence begins that defines the terms.
 	start int
+	// best is where the sentences begin that have most of the terms.
+	best int
 	// titled says that the block is found by its heading, not by its text.
 	titled bool
 }
@@ -158,12 +159,9 @@ const (
 	inHeading   = 0.7 // a term in the nearest heading, not in the text
 	inOuter     = 0.3 // a term in another heading above
 	inSentence  = 0.4 // coverage of the best sentence
-	sideBySide  = 0.3 // the terms stand next to each other
-	titled      = 0.5 // the nearest heading has no other words than the terms
-	titledFirst = 0.7 // and the block is the first under it
+	titledFirst = 1.2 // the block is the first under a heading that has no other words than the terms
 	earliest    = 0.1
 	isCode      = -0.8
-	isWide      = -0.3
 )
 
 // rank returns the blocks that have some of the terms, best first.
@@ -189,7 +187,9 @@ func (f *File) rank(terms []term) []hit {
 			continue
 		}
 		h := hit{index: i, all: have == len(terms) && b.together(terms), titled: inText == 0}
-		h.score = score/whole + b.bonus(known, whole)
+		var share float64
+		h.best, share = b.closest(known)
+		h.score = score/whole + inSentence*share/whole + b.bonus(known, whole)
 		if len(known) == len(terms) {
 			bonus, start := defines.in(b)
 			h.score += bonus
@@ -254,34 +254,37 @@ func (b *block) together(terms []term) bool {
 	return false
 }
 
-// bonus rates where in the block the terms stand.
-func (b *block) bonus(known []term, whole float64) float64 {
-	score := 0.0
-	if b.code {
-		score += isCode
-	}
-	if b.wide {
-		score += isWide
-	}
-	best := 0.0
-	for _, s := range sentences(b.raw) {
-		words := stems(b.raw[s.from:s.to])
-		sum := 0.0
-		for _, t := range known {
-			sum += t.weight * t.best(words)
+// closest returns where the one or two sentences begin that have most of the terms, and the most weight that one
+// sentence has.
+func (b *block) closest(terms []term) (start int, one float64) {
+	most := 0.0
+	all := sentences(b.raw)
+	for n := range 2 {
+		for i := range all[n:] {
+			words, sum := stems(b.raw[all[i].from:all[i+n].to]), 0.0
+			for _, t := range terms {
+				sum += t.weight * t.best(words)
+			}
+			if sum > most {
+				start, most = all[i].from, sum
+			}
 		}
-		best = max(best, sum/whole)
+		if n == 0 {
+			one = most
+		}
 	}
-	score += inSentence * best
-	if len(known) > 1 && adjacent(b.stems[:b.plain], known) {
-		score += sideBySide
+	return start, one
+}
+
+// bonus rates where a block stands.
+func (b *block) bonus(known []term, whole float64) float64 {
+	switch {
+	case b.code:
+		return isCode
+	case b.first:
+		return titledFirst * b.titled(known) / whole
 	}
-	share := b.titled(known) / whole
-	score += titled * share
-	if b.first && !b.code {
-		score += titledFirst * share
-	}
-	return score
+	return 0
 }
 
 // titled returns the weight of the terms in the nearest heading, or 0 if that has
@@ -304,17 +307,8 @@ func (b *block) titled(terms []term) float64 {
 // small are words of a heading that say nothing about its subject.
 var small = strings.Fields("a an and are for how in is it of on one or that the to what when who")
 
-// adjacent reports whether words has the terms one after the other.
-func adjacent(words []string, terms []term) bool {
-	for i := 0; i+len(terms) <= len(words); i++ {
-		if !slices.ContainsFunc(terms, func(t term) bool {
-			return t.match(words[i+slices.IndexFunc(terms, func(u term) bool { return u.stem == t.stem })]) == 0
-		}) {
-			return true
-		}
-	}
-	return false
-}
+// maxBest is the length in bytes of a text that needs no best sentences.
+const maxBest = 320
 
 // maxPassage is how many characters of a paragraph are shown.
 const maxPassage = 700
@@ -336,6 +330,9 @@ func (f *File) passage(h hit) Passage {
 		text = text[h.start:]
 	}
 	p.Text = shown(plain(text), maxPassage)
+	if rest := sentences(b.raw[h.best:]); len(b.raw) > maxBest {
+		p.Best = shown(plain(b.raw[h.best:][:rest[min(2, len(rest)-1)].to]), maxPassage)
+	}
 	switch {
 	case b.entry && b.first && h.titled: // a list that the heading introduces
 		p.Text = "- " + p.Text
