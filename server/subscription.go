@@ -147,7 +147,17 @@ func (c *call) missedEvents(log *threadLog, missed, next int64) ([]threadEvent, 
 	return out, nil
 }
 
-// streamEvents sends the events of a thread, from its first one on, until the client leaves.
+// knows reports whether the client has an event already: the one with the number sent among the events of the stream,
+// and with the given seq. LangGraph's server counts the events of a stream as seq, and clients that count may send such a Since.
+func (s *subscription) knows(sent, seq int64) bool {
+	if s.Since < maxEvents { // no seq of Weft is so small
+		return sent <= s.Since
+	}
+	return seq <= s.Since
+}
+
+// streamEvents sends the events of a thread, from its first one on, until the client leaves. The seq of an event grows
+// with its place in the thread, since clients compare those of two streams with different channels.
 func (c *call) streamEvents() error {
 	var sub subscription
 	if err := c.body(&sub, true); err != nil {
@@ -160,7 +170,7 @@ func (c *call) streamEvents() error {
 	defer c.s.closeLog(log)
 	out := c.startSSE()
 	defer out.stop()
-	r, seq := c.readThread(log), int64(0)
+	r, sent, last := c.readThread(log), int64(0), int64(0)
 	defer r.reader.close()
 	for {
 		events, changed, err := r.next()
@@ -170,8 +180,8 @@ func (c *call) streamEvents() error {
 			case ev.Method == gapEvent:
 				err = out.send(ev.Method, ev.ID, encoded(ev))
 			case sub.has(ev.channel, ev.Params.Namespace):
-				if seq++; seq > sub.Since {
-					ev.Seq = seq
+				sent, last = sent+1, max(ev.Seq, last+1)
+				if ev.Seq = last; !sub.knows(sent, last) {
 					err = out.send(ev.Method, ev.ID, encoded(ev))
 				}
 			}

@@ -1,0 +1,61 @@
+package server_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The hook of @langchain/react reads two streams of a thread, with all channels and with few. It compares their seq to find
+// out whether a run has ended.
+func TestTheSeqOfTwoStreamsCanBeCompared(t *testing.T) {
+	t.Parallel()
+	w := newWire(t, nil)
+	thread := w.thread()
+	const turns = 2
+	for range turns {
+		w.json(http.MethodPost, "/threads/"+thread+"/runs/wait", map[string]any{"assistant_id": "slow", "input": map[string]any{"tag": "a", "n": 3}})
+	}
+	read := func(since int64, channels ...string) map[string]int64 { // the seq by event; running and completed are those of the last turn
+		body := map[string]any{"channels": channels, "since": since}
+		seqs, ends := map[string]int64{}, 0
+		if since > 0 {
+			ends = turns - 1
+		}
+		last := func(e wireEvent) bool {
+			if e.name == "lifecycle" && strings.Contains(e.data, "completed") {
+				ends++
+			}
+			return ends == turns
+		}
+		for _, e := range w.events(w.send(http.MethodPost, "/threads/"+thread+"/stream/events", body), last) {
+			var m socketMessage
+			require.NoError(t, json.Unmarshal([]byte(e.data), &m))
+			seqs[m.EventID] = m.Seq
+			for _, state := range []string{"running", "completed"} {
+				if m.Method == "lifecycle" && len(m.Params.Namespace) == 0 && strings.Contains(string(m.Params.Data), state) {
+					seqs[state] = m.Seq
+				}
+			}
+		}
+		return seqs
+	}
+	all, few := read(0, "values", "updates", "custom", "tasks", "lifecycle"), read(0, "lifecycle")
+	assert.Less(t, all["running"], few["completed"])
+	assert.Less(t, few["running"], all["completed"])
+
+	rest := read(all["running"], "values", "updates", "custom", "tasks", "lifecycle")
+	assert.NotContains(t, rest, "running", "the client has it")
+	for event, seq := range rest {
+		assert.Greater(t, seq, all["running"], event)
+	}
+	for event, seq := range all {
+		if seq > all["running"] {
+			assert.Contains(t, rest, event)
+		}
+	}
+}
