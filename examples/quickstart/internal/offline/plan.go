@@ -175,7 +175,7 @@ func query(topic string) string {
 
 // common are words of most sentences; a search ignores them.
 var common = strings.Fields(`a about after all also am an and any are as at be because been but by can
-	cannot along already away could did do does each ever exactly few for from get gets getting give go goes going got had happen
+	cannot along already away could did do does each ever exactly few for from get gets getting go goes going got had happen
 	happens has have he her here him his how i if in into is it its just let like make many may me mean means might more
 	most much must my need needs new no not now of on one only or our out per say says she should so some somewhere still
 	such than that the their them then there these they this those to too up us use used using want was we were what when

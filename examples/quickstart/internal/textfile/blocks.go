@@ -18,6 +18,7 @@ type block struct {
 	stems    []string // of raw; see stems
 	above    []string // stems of the nearest heading
 	outer    []string // stems of the other headings
+	title    []string // stems of the title of the file, if that is no heading
 	first    bool     // the first block under its heading, or the first after code
 }
 
@@ -66,7 +67,7 @@ func withoutTitle(blocks []block) []block {
 	}
 	for i := range blocks[n:] {
 		for _, title := range blocks[:n] {
-			blocks[n+i].outer = append(blocks[n+i].outer, title.stems...)
+			blocks[n+i].title = append(blocks[n+i].title, title.stems...)
 		}
 	}
 	blocks[n].first = true

@@ -134,7 +134,7 @@ func (f *File) having(t term) int {
 		switch b := &f.blocks[i]; {
 		case t.best(b.stems) > 0 || t.best(b.above) > 0:
 			n++
-		case t.best(b.outer) > 0:
+		case t.best(b.outer) > 0 || t.best(b.title) > 0:
 			outer++
 		}
 	}
@@ -227,7 +227,7 @@ func (b *block) cover(terms []term) (score float64, have, inText int) {
 		if text > 0 {
 			inText++
 		}
-		fit := max(text, inHeading*t.best(b.above), inOuter*t.best(b.outer))
+		fit := max(text, inHeading*t.best(b.above), inOuter*t.best(b.outer), inOuter*t.best(b.title))
 		if text > 0 && t.best(b.above) == 1 {
 			fit += 0.2
 		}
@@ -240,7 +240,7 @@ func (b *block) cover(terms []term) (score float64, have, inText int) {
 }
 
 // together reports whether two sentences that follow each other have all terms that the headings of the block do not
-// have. A long paragraph may have each word of a question in another context.
+// have. The title of the file is above every block, and does not count. A long paragraph may have each word of a question in another context.
 func (b *block) together(terms []term) bool {
 	var before []string
 	for _, s := range sentences(b.raw) {

@@ -350,6 +350,17 @@ func TestTitlesAreNoAnswers(t *testing.T) {
 	assert.Equal(t, "Wind the yarn Use the large wheel, and turn it with the left hand.", entries.Passages[0].Text, "an entry of a list is no heading")
 }
 
+// A word of the title is not in each passage: with it, no passage has all words.
+func TestTitleCompletesNoPassage(t *testing.T) {
+	t.Parallel()
+	f, err := textfile.Parse("text.txt", []byte("A guide for plot holders\n\nThe deposit for the key comes back.\n\nWrite to the secretary first.\n"))
+	require.NoError(t, err)
+	got := f.Search("plot back", 0)
+	assert.Zero(t, got.Total)
+	assert.Equal(t, 1, got.Partly)
+	assert.Empty(t, got.Missing)
+}
+
 // Of a long passage, the search also returns the sentences from those on that have most of the words.
 func TestBestSentences(t *testing.T) {
 	t.Parallel()
