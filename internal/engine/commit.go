@@ -110,6 +110,23 @@ func (r *run) route(tasks []Task) {
 	f.left = slices.ContainsFunc(r.toParent, leavesSubgraph)
 }
 
+// advance changes f to the frontier after t, the only task of a superstep.
+// It does nothing and returns false if nextFrontier is needed: for several targets, sends,
+// joins or waiting nodes. It does not copy the frontier, which would take longer than the rest.
+func (f *frontier) advance(p *Plan, t *Task) bool {
+	if len(t.node.next)+len(t.targets) > 1 || len(p.Joins)+len(f.waiting)+len(t.extrasOrNone().sends) > 0 {
+		return false
+	}
+	f.next, f.sends, f.missing, f.by = nil, nil, nil, t.node.names
+	for _, to := range t.node.next {
+		f.next = to.self
+	}
+	for _, to := range t.targets {
+		f.next = to.self
+	}
+	return true
+}
+
 // commit stores a new checkpoint for a superstep, an input, a fork or an update.
 // A run without a thread stores nothing; it only checks that the changes can be encoded.
 func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *frontier, source checkpoint.Source) error {

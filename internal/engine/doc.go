@@ -20,7 +20,7 @@
 //   - taskid.go: ids of tasks, under present and former names of their nodes.
 //   - control.go: encodes and decodes a frontier for a checkpoint.
 //   - pendingdecode.go, pendingencode.go: the stored form of pending writes.
-//   - event.go, stream.go: the events of a run, and their delivery to the reader.
+//   - event.go, stream.go: the events of a run and what describes a checkpoint; their delivery to the reader.
 //   - context.go: the context of the nodes, and the context for calls of the store,
 //     which ends 10 s later.
 //   - exitwriter.go, durability.go: the three writers, one for each durability mode.

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/weft-go/weft/checkpoint"
 	"github.com/weft-go/weft/state"
 )
 
@@ -63,4 +64,15 @@ type Location struct {
 	Path string // the ids of the enclosing tasks, outermost first, joined by "/"
 	// Node and Task are empty for the run itself.
 	Node, Task string
+}
+
+// An Info describes a checkpoint.
+type Info struct {
+	Thread, Namespace, ID, Parent string
+	Step                          int
+	Source                        checkpoint.Source
+	Run, Version                  string
+	Time                          time.Time
+	Metadata                      map[string]string
+	Next                          []string
 }

@@ -111,23 +111,6 @@ func nextFrontier(p *Plan, before *frontier, done []routed) frontier {
 	return f
 }
 
-// advance changes f to the frontier after t, the only task of a superstep.
-// It does nothing and returns false if nextFrontier is needed: for several targets, sends,
-// joins or waiting nodes. It does not copy the frontier, which would take longer than the rest.
-func (f *frontier) advance(p *Plan, t *Task) bool {
-	if len(t.node.next)+len(t.targets) > 1 || len(p.Joins)+len(f.waiting)+len(t.extrasOrNone().sends) > 0 {
-		return false
-	}
-	f.next, f.sends, f.missing, f.by = nil, nil, nil, t.node.names
-	for _, to := range t.node.next {
-		f.next = to.self
-	}
-	for _, to := range t.targets {
-		f.next = to.self
-	}
-	return true
-}
-
 // appendName appends the name of n to names. The first name needs no allocation.
 func appendName(names []string, n *Node) []string {
 	if len(names) == 0 {

@@ -11,17 +11,6 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// An Info describes a checkpoint.
-type Info struct {
-	Thread, Namespace, ID, Parent string
-	Step                          int
-	Source                        checkpoint.Source
-	Run, Version                  string
-	Time                          time.Time
-	Metadata                      map[string]string
-	Next                          []string
-}
-
 // A Snapshot is the state of a thread at one moment, with its due tasks and pauses.
 type Snapshot struct {
 	Info
