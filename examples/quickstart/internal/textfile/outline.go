@@ -95,7 +95,7 @@ func (f *File) heading(i int) bool {
 	return f.blank(i-1) && f.title(i, text)
 }
 
-// title reports whether a line below a blank one is a heading without marks.
+// title reports whether a line after a blank line is a heading that has no "#".
 func (f *File) title(i int, text string) bool {
 	marked := numbered.MatchString(f.lines[i])
 	if i == 0 || f.blank(i+1) {
@@ -106,7 +106,7 @@ func (f *File) title(i int, text string) bool {
 	return (marked || f.prose && short.MatchString(text)) && f.leads(i)
 }
 
-// leads reports whether a line without a full stop is followed by a sentence that is longer and is not indented more.
+// leads reports whether the line has no full stop, and the next one is a longer sentence with no more indentation.
 func (f *File) leads(i int) bool {
 	next := i + 1
 	if f.blank(next) {

@@ -148,7 +148,7 @@ type hit struct {
 	all   bool // it has all of them, and they stand together
 	// start is where the sentence begins that defines the terms.
 	start int
-	// best is where the sentences begin that have most of the terms.
+	// best is the place in the text at which the sentences with most of the terms begin.
 	best int
 	// titled says that the block is found by its heading, not by its text.
 	titled bool
