@@ -53,3 +53,37 @@ func ExampleConflictPolicy() {
 	// No: name the capital of France.
 	// Paris.
 }
+
+// Two people edit an order. The second one has read it before the first one saved it, and is told so.
+func ExampleHooks_held() {
+	address := state.LastWins[string]("address")
+	b := graph.New("order", address)
+	b.Node("save", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+	b.Edge(graph.Start, "save")
+	b.Edge("save", graph.End)
+	g, err := b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})})
+	if err != nil {
+		log.Fatal(err)
+	}
+	order := g.Thread("order-7")
+	read, err := order.Invoke(context.Background(), address.Put("Elm Street 1"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	errOld := errors.New("the order was changed after you had opened it")
+	unchanged := func(ctx context.Context, _ graph.Running) error {
+		newest, err := order.Snapshot(ctx)
+		if err == nil && newest.ID != read.ID {
+			err = errOld
+		}
+		return err
+	}
+	save := order.With(graph.RunOptions{Conflict: graph.ConflictWait, Hooks: &graph.Hooks{Held: unchanged}})
+	for _, text := range []string{"Elm Street 2", "Oak Street 5"} {
+		_, err := save.Invoke(context.Background(), address.Put(text))
+		fmt.Println(text, "is refused:", errors.Is(err, errOld))
+	}
+	// Output:
+	// Elm Street 2 is refused: false
+	// Oak Street 5 is refused: true
+}

@@ -26,6 +26,10 @@ type Hooks struct {
 	// subgraph. Only Thread, Run, Graph and Path of its argument are set; Step has no meaning there. A run whose
 	// input is invalid does not call it.
 	Run func(ctx context.Context, r Running) (context.Context, func(Outcome))
+	// Held is called when a run has taken its thread, before it reads or stores anything of it. No other run changes the
+	// thread from then on, so a caller can find out whether the thread is still as the caller has read it. An error
+	// ends the run, which then has stored nothing. Runs of subgraphs, and runs without a thread, do not call it.
+	Held func(ctx context.Context, r Running) error
 	// Step is called for each superstep. Node and Task of its argument are empty.
 	Step func(ctx context.Context, r Running) (context.Context, func(Outcome))
 	// Task is called for each task that runs, and for each task of a flow. In a subgraph, its context is derived from
@@ -82,7 +86,13 @@ func (h *Hooks) Around(inner *Hooks) *Hooks {
 		return h
 	}
 	return &Hooks{
-		Run:  around(h.Run, inner.Run),
+		Run: around(h.Run, inner.Run),
+		Held: func(ctx context.Context, r Running) error {
+			if err := h.held(ctx, r); err != nil {
+				return err
+			}
+			return inner.held(ctx, r)
+		},
 		Step: around(h.Step, inner.Step),
 		Task: around(h.Task, inner.Task),
 		Retry: func(ctx context.Context, attempt int, err error) {
@@ -134,9 +144,17 @@ func (h *Hooks) engineHooks() *engine.Hooks {
 				}
 			}
 		},
+		Held:  func(ctx context.Context, r *engine.Running) error { return h.held(ctx, newRunning(r)) },
 		Retry: h.retry,
 		Stop:  h.stop,
 	}
+}
+
+func (h *Hooks) held(ctx context.Context, r Running) error {
+	if h.Held == nil {
+		return nil
+	}
+	return h.Held(ctx, r)
 }
 
 func (h *Hooks) retry(ctx context.Context, attempt int, err error) {

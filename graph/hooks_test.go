@@ -295,3 +295,52 @@ func TestHooksOfARunAreInsideThoseOfTheGraph(t *testing.T) {
 		assert.Equal(t, tt.want, calls)
 	}
 }
+
+// TestHookHeldEndsARunBeforeItStores proves that the hook is called for a run with a thread and not for its subgraph,
+// that its error ends the run, which stores nothing, and that the thread is free afterwards.
+func TestHookHeldEndsARunBeforeItStores(t *testing.T) {
+	t.Parallel()
+	text := state.LastWins[string]("text")
+	inner := graph.New("inner", text)
+	inner.Node("work", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+	inner.Edge(graph.Start, "work")
+	inner.Edge("work", graph.End)
+	b := graph.New("outer", text)
+	b.Subgraph("call", compile(t, inner, graph.Options{}))
+	b.Edge(graph.Start, "call")
+	b.Edge("call", graph.End)
+	refused := errors.New("the form is old")
+	var calls []string
+	held := func(name string, err *error) *graph.Hooks {
+		return &graph.Hooks{Held: func(_ context.Context, r graph.Running) error {
+			calls = append(calls, name+" "+r.Graph+" "+r.Thread)
+			return *err
+		}}
+	}
+	var first, second error
+	g := compile(t, b, graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{}), Hooks: held("graph", &first)})
+	th := g.Thread("t").With(graph.RunOptions{Hooks: held("run", &second)})
+
+	second = refused
+	_, err := th.Invoke(t.Context(), text.Put("a"))
+	require.ErrorIs(t, err, refused)
+	_, err = th.Snapshot(t.Context())
+	require.ErrorIs(t, err, checkpoint.ErrNotFound)
+	assert.Equal(t, []string{"graph outer t", "run outer t"}, calls)
+
+	calls, first = nil, refused
+	_, err = th.Invoke(t.Context(), text.Put("a"))
+	require.ErrorIs(t, err, refused)
+	assert.Equal(t, []string{"graph outer t"}, calls, "the hook of the run was called after an error")
+
+	calls, first, second = nil, nil, nil
+	snap, err := th.Invoke(t.Context(), text.Put("a"))
+	require.NoError(t, err)
+	assert.Equal(t, "a", text.Get(snap))
+	assert.Equal(t, []string{"graph outer t", "run outer t"}, calls)
+
+	calls = nil
+	_, err = g.Invoke(t.Context(), text.Put("a"))
+	require.NoError(t, err)
+	assert.Empty(t, calls, "a run without a thread called the hook")
+}

@@ -52,12 +52,12 @@ func (s *Server) execute(a *activeRun) *outcome {
 	return s.outlast(a, func() *outcome { return s.attempt(a) })
 }
 
-// outlast calls try again after an outage of a store, until a task of the run has begun: the run has done nothing
-// that a second call would repeat.
+// outlast calls try again after an outage of a store, or if another run has changed the thread meanwhile, until a task of
+// the run has begun: the run has done nothing that a second call would repeat.
 func (s *Server) outlast(a *activeRun, try func() *outcome) *outcome {
 	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
 		out := try()
-		if a.ran || !isOutage(out.failed) {
+		if a.ran || !isOutage(out.failed) && !errors.Is(out.failed, errMoved) {
 			return out
 		}
 		s.o.Logger.Error("server: a run could not begin and is tried again", "run", a.id, "thread", a.thread, "error", out.failed)

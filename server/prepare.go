@@ -32,11 +32,13 @@ type prepared struct {
 	before *graph.Snapshot
 	base   string
 	inputs int
-	begins bool            // the run begins a new turn
-	paused bool            // the run has stopped at a static pause already, and another server has not stored its end
-	silent bool            // clients do not see the state at its beginning
-	raw    json.RawMessage // the input as the client wrote it
-	err    error
+	// pending is the number of pending writes of the newest checkpoint, if the run has a command.
+	pending int
+	begins  bool            // the run begins a new turn
+	paused  bool            // the run has stopped at a static pause already, and another server has not stored its end
+	silent  bool            // clients do not see the state at its beginning
+	raw     json.RawMessage // the input as the client wrote it
+	err     error
 }
 
 // prepare reads the state of the thread and makes the input of the run. On a thread that another
@@ -53,9 +55,9 @@ func (s *Server) prepare(a *activeRun) (*prepared, error) {
 		return nil, err
 	}
 	p.before = newest
-	inputs, head := 0, ""
+	inputs, head := 0, p.head()
 	if newest != nil {
-		inputs, head = inputsOf(&newest.Info), newest.ID
+		inputs = inputsOf(&newest.Info)
 	}
 	resumes := false // a run that another server began
 	if a.data.Started {
@@ -87,8 +89,39 @@ func (s *Server) prepare(a *activeRun) (*prepared, error) {
 		inputs++
 	}
 	p.inputs = max(inputs, 1)
-	p.thread = th.With(a.options(p.inputs)).At(at)
+	o := a.options(p.inputs)
+	if s.o.Queue != nil {
+		o.Hooks = o.Hooks.Around(&graph.Hooks{Held: func(ctx context.Context, _ graph.Running) error { return s.unmoved(ctx, a, p) }})
+	}
+	p.thread = th.With(o).At(at)
 	return p, nil
+}
+
+// unmoved returns an error if another server has the run, or if the thread is not as prepare has read it. It is called
+// when no other run can change the thread. A server that was stopped for a while may have prepared a run that
+// another one has begun meanwhile.
+func (s *Server) unmoved(ctx context.Context, a *activeRun, p *prepared) error {
+	if err := s.owns(ctx, a); err != nil {
+		return err
+	}
+	c, err := a.g.graph.Checkpoints().Get(ctx, checkpoint.Key{Thread: a.thread})
+	if err != nil && !errors.Is(err, checkpoint.ErrNotFound) {
+		return err
+	}
+	if c.ID != p.head() || a.data.Request.commands() && len(c.Writes) != p.pending {
+		return errMoved
+	}
+	return nil
+}
+
+var errMoved = errors.New("another run has changed the thread while this one waited for it")
+
+// head returns the id of the newest checkpoint of the thread; "" for a new thread.
+func (p *prepared) head() string {
+	if p.before == nil {
+		return ""
+	}
+	return p.before.ID
 }
 
 // start makes the input of a run that begins.
@@ -101,6 +134,7 @@ func (a *activeRun) start(ctx context.Context, p *prepared, newest *graph.Snapsh
 	if a.data.Pending, err = a.pending(ctx); err != nil {
 		return err
 	}
+	p.pending = a.data.Pending
 	a.data.Base, a.data.Started = head, true
 	p.input, p.err = a.readInput(p, newest, false)
 	return nil
@@ -113,6 +147,7 @@ func (a *activeRun) resume(ctx context.Context, p *prepared, newest *graph.Snaps
 	if err != nil {
 		return false, err
 	}
+	p.pending = pending
 	switch {
 	case newest == nil:
 	case newest.Metadata[metaRun] == a.id:

@@ -112,7 +112,21 @@ func (in *runInput) attempt(ctx context.Context, g *graph.Graph) (*graph.Snapsho
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", checkpoint.ErrInvalid, err.Error())
 	}
+	o.Hooks = o.Hooks.Around(&graph.Hooks{Held: func(ctx context.Context, _ graph.Running) error { return in.missing(ctx, g) }})
 	return th.With(o).Invoke(ctx, writes...)
+}
+
+// missing returns a [checkpoint.ErrConflict] if an earlier attempt has applied the input after this one had looked. It
+// is called when no other run can change the thread.
+func (in *runInput) missing(ctx context.Context, g *graph.Graph) error {
+	done, err := in.applied(ctx, g.Checkpoints())
+	if err == nil && !done {
+		done, err = in.known(ctx, g.Thread(in.Thread))
+	}
+	if done {
+		return fmt.Errorf("%w: an earlier attempt has applied the input meanwhile", checkpoint.ErrConflict)
+	}
+	return err
 }
 
 // ended returns the outcome of a run, or an error if the run has to be repeated.

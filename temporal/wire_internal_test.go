@@ -175,6 +175,49 @@ func TestInputIsAppliedOnceByAttemptsThatWait(t *testing.T) {
 	})
 }
 
+// A lateStore calls before once, before a run gets the lease of its thread.
+type lateStore struct {
+	*memcheckpoint.Store
+	before func()
+	once   sync.Once
+}
+
+func (s *lateStore) Lease(ctx context.Context, thread string) (checkpoint.Lease, error) {
+	s.once.Do(s.before)
+	return s.Store.Lease(ctx, thread)
+}
+
+// TestInputIsAppliedOnceByAnAttemptThatWakesUp proves that an attempt applies the input once which an earlier attempt on
+// another worker, that was suspended, applies between the look of this one and its lease.
+func TestInputIsAppliedOnceByAnAttemptThatWakesUp(t *testing.T) {
+	t.Parallel()
+	store := memcheckpoint.New(memcheckpoint.Options{})
+	late := &lateStore{Store: store}
+	data, err := encodeWrites([]state.Write{trail.Put("mine")})
+	require.NoError(t, err)
+	attempt := func(checkpoints checkpoint.Store) {
+		b := graph.New("test", trail)
+		b.Node("work", func(context.Context, state.View) (state.Update, error) { return nil, nil })
+		b.Edge(graph.Start, "work")
+		g, err := b.Compile(graph.Options{Checkpoints: checkpoints})
+		require.NoError(t, err)
+		a := newActivities(&WorkerOptions{})
+		a.graphs["test"] = g
+		var suite testsuite.WorkflowTestSuite
+		env := suite.NewTestActivityEnvironment()
+		env.RegisterActivityWithOptions(a.run, activity.RegisterOptions{Name: runActivity})
+		_, err = env.ExecuteActivity(runActivity, runInput{
+			Graph: "test", Thread: "t", Input: input{Writes: data, Request: "r"}, HeartbeatTimeout: time.Minute,
+		})
+		require.NoError(t, err)
+		snap, err := g.Thread("t").Snapshot(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, []string{"mine"}, trail.Get(snap))
+	}
+	late.before = func() { attempt(store) }
+	attempt(late)
+}
+
 // TestInputIsAppliedAfterAnotherRun proves that a run of somebody else, which moves the thread between look and the
 // run, does not count as an earlier attempt.
 func TestInputIsAppliedAfterAnotherRun(t *testing.T) {

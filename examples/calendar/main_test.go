@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -12,6 +13,10 @@ import (
 // asProgram makes the test binary be the program: how a test runs it in another
 // process.
 const asProgram = "CALENDAR_TEST_AS_PROGRAM"
+
+// onDay is the name of the variable that has the time of the program's clock, in the form of RFC 3339. Without it
+// the clock shows the time of the machine.
+const onDay = "CALENDAR_TEST_ON_DAY"
 
 func TestMain(m *testing.M) {
 	for _, name := range []string{
@@ -23,6 +28,13 @@ func TestMain(m *testing.M) {
 		}
 	}
 	if os.Getenv(asProgram) != "" {
+		if text := os.Getenv(onDay); text != "" {
+			day, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				panic(err)
+			}
+			now = func() time.Time { return day }
+		}
 		main()
 		return
 	}

@@ -51,7 +51,7 @@ func (s *session) open(ctx context.Context) error {
 	if s.serve == "" {
 		o.PauseBefore = []string{assistant.ConfirmActions} // the terminal asks, not the node
 	}
-	if s.graph, err = assistant.New(model, assistant.Desk{Tools: s.tools, Describe: d.Describe, Now: time.Now}, o); err != nil {
+	if s.graph, err = assistant.New(model, assistant.Desk{Tools: s.tools, Describe: d.Describe, Now: now}, o); err != nil {
 		return err
 	}
 	if s.draw {
@@ -62,6 +62,9 @@ func (s *session) open(ctx context.Context) error {
 	return nil
 }
 
+// now is the clock of the program. A test sets it to a day of its own.
+var now = time.Now
+
 // openDesk opens the calendar, the mail and the tasks. Where there are none it makes
 // samples, unless the calendar is the user's own.
 func (s *session) openDesk(ctx context.Context) (*desk.Desk, error) {
@@ -71,7 +74,7 @@ func (s *session) openDesk(ctx context.Context) (*desk.Desk, error) {
 	path, database := s.calendar, filepath.Join(s.dir, "desk.db")
 	if path == "" {
 		path = filepath.Join(s.dir, "calendar.ics")
-		if err := desk.SampleCalendar(path, time.Now()); err != nil {
+		if err := desk.SampleCalendar(path, now()); err != nil {
 			return nil, err
 		}
 	}
@@ -87,7 +90,7 @@ func (s *session) openDesk(ctx context.Context) (*desk.Desk, error) {
 	if err != nil {
 		return nil, command.Wrong("the calendar can not be used: %v", err)
 	}
-	d, err := desk.Open(ctx, calendar, database, time.Now)
+	d, err := desk.Open(ctx, calendar, database, now)
 	if err == nil && fresh {
 		err = d.Sample(ctx)
 	}

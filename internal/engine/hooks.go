@@ -6,6 +6,8 @@ import "context"
 type Hooks struct {
 	// Enter returns the context for the inside of the part, and a function for its end.
 	Enter func(context.Context, Part, *Running) (context.Context, func(*Outcome))
+	// Held is called when a run has taken its thread, before it reads or stores anything. Its error ends the run.
+	Held func(context.Context, *Running) error
 	// Retry is called when an attempt of a node has failed, before the wait for the next attempt.
 	Retry func(ctx context.Context, attempt int, err error)
 	// Stop is called at a static pause. The pause is stored with the text that it returns.

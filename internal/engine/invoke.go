@@ -50,6 +50,11 @@ func (r *run) invokeInside(ctx context.Context, in input) (snap *Snapshot, err e
 		snap, err = r.endSuperseded(&lease, snap, err)
 		err = errors.Join(err, lease.release(ctx))
 	}()
+	if r.Hooks != nil {
+		if err := r.Hooks.Held(ctx, r.running()); err != nil {
+			return nil, err
+		}
+	}
 	return r.invoke(in)
 }
 
