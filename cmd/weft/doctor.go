@@ -283,7 +283,15 @@ func (d *doctor) stuck(ctx context.Context, t *storedThreads, chosen []checkpoin
 	}
 	var stuck []string
 	for _, id := range ids {
-		if !busy[id] {
+		if busy[id] {
+			continue
+		}
+		cancelled, err := wasCancelled(ctx, t.db.runs, id)
+		if err != nil {
+			d.fault("stuck", "", "the runs of thread %s cannot be searched: %v", id, err)
+			return
+		}
+		if !cancelled {
 			stuck = append(stuck, id)
 		}
 	}
@@ -300,6 +308,12 @@ func (d *doctor) stuck(ctx context.Context, t *storedThreads, chosen []checkpoin
 	default:
 		d.ok("stuck", "no thread with due tasks is without a run for longer than %s", short(d.idle))
 	}
+}
+
+// wasCancelled reports whether a client has cancelled the newest run of a thread of a server.
+func wasCancelled(ctx context.Context, s runs.Store, thread string) (bool, error) {
+	found, _, err := s.Search(ctx, runs.Query{Kind: runs.Run, Parent: thread, Reverse: true, Limit: 1, Uncounted: true})
+	return len(found) > 0 && found[0].Status == interrupted, err
 }
 
 // grace is the time after which a server has removed what has expired.

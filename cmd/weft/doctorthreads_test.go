@@ -45,6 +45,39 @@ func TestDoctorSaysWhatItHasNotRead(t *testing.T) {
 	only(t, d, "stuck", "; looked at 1 of 2 threads, -sample 0 looks at all", "resume")
 }
 
+// A thread whose newest run a client has cancelled waits for a person, and is not stuck.
+func TestDoctorLeavesOutThreadsOfCancelledRuns(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		older, newest string
+		stuck         bool
+	}{
+		"cancelled":                   {"success", interrupted, false},
+		"failed after a cancellation": {interrupted, "error", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := sqliteFile(t)
+			s, err := sqliteruns.Open(t.Context(), file, sqliteruns.Options{})
+			require.NoError(t, err)
+			at := time.Now().Truncate(time.Microsecond)
+			for i, status := range []string{c.older, c.newest} {
+				at := at.Add(time.Duration(i) * time.Minute)
+				require.NoError(t, s.Insert(t.Context(), runs.Record{
+					Kind: runs.Run, ID: "run-" + status, Parent: "order-4", Status: status, Created: at, Updated: at, Metadata: json.RawMessage(`{}`), Data: json.RawMessage(`{}`),
+				}))
+			}
+			require.NoError(t, s.Close())
+			d := &doctor{address: address{db: file}, now: func() time.Time { return time.Now().Add(time.Hour) }}
+			if c.stuck {
+				only(t, d, "stuck", "order-4", "resume")
+				return
+			}
+			assert.Empty(t, faultsOf(t, d))
+		})
+	}
+}
+
 func TestDoctorLooksAtTheLeasesOfAllTenants(t *testing.T) {
 	t.Parallel()
 	p := newPostgresStore(t, pgtest.DirectURL(t), pgtest.Schema(t))
