@@ -247,7 +247,11 @@ func TestThreadsSurviveKills(t *testing.T) {
 	took := time.Since(began)
 	stop()
 	killing.Wait()
+	takenOver := 0
 	for i := range threads {
+		if runsOf(t, store, fmt.Sprint("thread-", i)) > 1 {
+			takenOver++
+		}
 		snap, err := g.Thread(fmt.Sprint("thread-", i)).Snapshot(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []string{"input"}, trail.Get(snap), "thread %d", i)
@@ -255,9 +259,21 @@ func TestThreadsSurviveKills(t *testing.T) {
 		require.Len(t, receipts.Get(snap), supersteps, "thread %d", i)
 		require.Equal(t, supersteps, snap.Step, "thread %d: no step was repeated", i)
 	}
-	t.Logf("%d threads of %d supersteps over four worker processes with %d kills: %s, %.1f threads a second",
-		threads, supersteps, f.kills, took.Round(time.Millisecond), float64(threads)/took.Seconds())
+	t.Logf("%d threads of %d supersteps over four worker processes with %d kills, after which others continued %d threads: %s, %.1f threads a second",
+		threads, supersteps, f.kills, takenOver, took.Round(time.Millisecond), float64(threads)/took.Seconds())
 	assert.Positive(t, f.kills)
+	assert.Positive(t, takenOver, "threads that another worker continued")
+}
+
+// runsOf returns the number of runs that have stored checkpoints of a thread. Each attempt of Temporal is one.
+func runsOf(tb testing.TB, store checkpoint.Store, thread string) int {
+	tb.Helper()
+	runs := map[string]bool{}
+	for c, err := range store.List(tb.Context(), checkpoint.Query{Thread: thread}) {
+		require.NoError(tb, err)
+		runs[c.Run] = true
+	}
+	return len(runs)
 }
 
 // TestFanOutSpreads proves that the tasks of one superstep run in all worker processes, each once, and
