@@ -51,7 +51,7 @@ test-portable: ## the tests that need no PostgreSQL, for macOS and Windows
 
 .PHONY: test-pooled
 test-pooled: ## the tests on PostgreSQL once more, through PgBouncer in transaction mode
-	WEFT_POSTGRES_POOLED=1 $(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./internal/pgtest ./internal/pgdb ./checkpoint/pgcheckpoint/... ./checkpoint/supacheckpoint ./memory/pgmemory ./server/runs/pgruns ./server/runs/riverqueue
+	WEFT_POSTGRES_POOLED=1 $(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./internal/pgtest ./internal/pgdb ./checkpoint/pgcheckpoint/... ./memory/pgmemory ./server/runs/pgruns ./server/runs/riverqueue
 
 .PHONY: check
 check: ## all that a change has to pass; a check that fails does not hide the others
@@ -174,7 +174,8 @@ faults: ## the faults of docs/reliability.md in full: about 15 minutes (WEFT_SEE
 	scripts/postgres >/dev/null
 	WEFT_FAULTS=1 $(GO) test ./internal/fault -count=1 -v -timeout=30m $(TESTFLAGS)
 	WEFT_FAULTS=1 WEFT_ROUNDS=300 WEFT_STEALS=10000 $(GO) test ./checkpoint/pgcheckpoint -count=1 -v -timeout=10m \
-		-run='^(TestEveryFlippedBitOfAValueIsFound|TestOneOfManyConcurrentWritersSucceeds|TestLostLeaseStoresNothing|TestConcurrentProcessesMigrateOnce)$$'
+		-run='^(TestEveryFlippedBitOfAValueIsFound|TestEveryBitOfARowIsChecked|TestOneOfManyConcurrentWritersSucceeds|TestLostLeaseStoresNothing|TestConcurrentProcessesMigrateOnce)$$'
+	WEFT_FAULTS=1 $(GO) test ./checkpoint/sqlitecheckpoint -count=1 -v -timeout=10m -run='^TestEveryFlippedBitIsFound$$'
 
 .PHONY: seeds
 seeds: ## run the tests that prove what the examples promise, and print which passed

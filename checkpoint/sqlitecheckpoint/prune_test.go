@@ -51,7 +51,7 @@ func TestPruneIsLinear(t *testing.T) { //nolint:paralleltest // counts the alloc
 		require.Equal(t, steps-1, removed)
 		return float64(after.Mallocs - before.Mallocs)
 	}
-	few, many := work(8_000), work(32_000)
+	few, many := work(2_000), work(8_000)
 	assert.Less(t, many/few, 5.0, "four times the checkpoints should be about four times the work")
 }
 
