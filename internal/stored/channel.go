@@ -153,8 +153,14 @@ func (c *channel) replaying(name string) state.Handle {
 }
 
 // unchanged is the reducer of a channel with a reducer that only the program has. The value with
-// the updates of an unfinished superstep is unknown, and so the value before it is shown.
-func unchanged(value, _ json.RawMessage) (json.RawMessage, error) { return value, nil }
+// the updates of an unfinished superstep is unknown, and so the value before it is shown. A channel without a value
+// shows its first update: with most reducers, that is its value.
+func unchanged(value, update json.RawMessage) (json.RawMessage, error) {
+	if value == nil {
+		value = update
+	}
+	return value, nil
+}
 
 // messageID identifies messages by their ids.
 type messageID struct{}

@@ -394,3 +394,39 @@ func TestAThreadWithoutCheckpointsHasAGraph(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, g.Describe().Nodes, 1)
 }
+
+// TestTheFirstUpdatesOfChannelsAreRead proves that a thread is read whose channels have no value but that of a finished
+// task, beside a task that has failed.
+func TestTheFirstUpdatesOfChannelsAreRead(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]state.Write{
+		"messages": messages.Put(messageID(llm.Assistant("hello"), "m2")), "items": items.Put(item{"a", 1}), "lines": lines.Put("one"),
+		"tags": tags.Put("x"), "prices": prices.Put(map[string]float64{"tea": 1.5}), "total": total.Put(4), "topic": topic.Put("ships"),
+		"mood": mood.Put("calm"), "due": due.Put(new("today")), "best": best.Put(7), "joined": joined.Put("a"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := memcheckpoint.New(memcheckpoint.Options{})
+			b := graph.New("program", messages, items, lines, tags, prices, total, topic, mood, due, best, joined)
+			b.Node("write", func(context.Context, state.View) (state.Update, error) { return state.Update{write}, nil })
+			b.Node("fail", func(context.Context, state.View) (state.Update, error) { return nil, errors.New("no") })
+			b.Edge(graph.Start, "write")
+			b.Edge(graph.Start, "fail")
+			g, err := b.Compile(graph.Options{Checkpoints: store})
+			require.NoError(t, err)
+			_, err = g.Thread("t").Invoke(t.Context(), graph.Begin())
+			require.Error(t, err)
+			want, err := g.Thread("t").Snapshot(t.Context())
+			require.NoError(t, err)
+			read, err := stored.Graph(t.Context(), store, "t")
+			require.NoError(t, err)
+			got, err := read.Thread("t").Snapshot(t.Context())
+			require.NoError(t, err)
+			shown := values(t, want.View)[name]
+			if name == "lines" { // a stored update does not tell that it is an element
+				shown = `"one"`
+			}
+			assert.Equal(t, shown, values(t, got.View)[name])
+		})
+	}
+}
