@@ -218,6 +218,15 @@ func ExampleSet_Meta() {
 	// deleted t7
 }
 
+// A list of the tools that a model has used names the tools behind invoke_tool.
+func ExampleInvoked() {
+	fmt.Println(tools.Invoked(llm.ToolCall{Name: "refund"}))
+	fmt.Println(tools.Invoked(llm.ToolCall{Name: tools.InvokeTool, Arguments: json.RawMessage(`{"tool_name":"refund","params":{}}`)}))
+	// Output:
+	// refund
+	// refund
+}
+
 // With Planning, a model's destructive calls are recorded, and its other calls run.
 func ExamplePlanning() {
 	actions := state.Append[tools.Action]("actions")

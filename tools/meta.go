@@ -168,3 +168,15 @@ func (s *Set) invocation(call llm.ToolCall) (invocation, error) {
 func (s *Set) missing(name string) string {
 	return fmt.Sprintf("there is no tool %q; find one with %s", name, DiscoverTools)
 }
+
+// Invoked returns the name of the tool that runs for a call of a model. For a call of invoke_tool, it is the tool that
+// the call names; see [Set.Meta]. For any other call, it is the name of the call.
+func Invoked(call llm.ToolCall) string {
+	var in struct {
+		ToolName string `json:"tool_name"`
+	}
+	if call.Name == InvokeTool && json.Unmarshal(call.Arguments, &in) == nil && in.ToolName != "" {
+		return in.ToolName
+	}
+	return call.Name
+}

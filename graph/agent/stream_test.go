@@ -293,3 +293,36 @@ func TestJSONOfAChunkHasItsValue(t *testing.T) {
 	assert.Equal(t, []string{`{"done":3}`, `"half"`, `{"type":"text","text":"part"}`, "0"}, got[:4])
 	assert.Contains(t, got[4], `"0x`)
 }
+
+// The chunk of a finished call has the answer that the model reads: a middleware may have changed it, or answered the
+// call itself.
+func TestAFinishedCallHasTheAnswerOfTheMiddleware(t *testing.T) {
+	t.Parallel()
+	secret := tools.New("secret", "Tells.", func(context.Context, struct{}) (string, error) { return "the password is 1234", nil })
+	other := tools.New("other", "Is not run.", func(context.Context, struct{}) (string, error) { return "", errors.New("it ran") })
+	set, err := tools.NewSet(secret, other)
+	require.NoError(t, err)
+	g := newAgent(t, llmtest.NewScript(llmtest.Calls(llm.ToolCall{Name: "secret"}, llm.ToolCall{Name: "other"}), llmtest.Say("ok")), set, agent.Options{
+		Graph: memory(),
+		Use: []agent.Middleware{{WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
+			if c.Call.Name == "other" {
+				return tools.Outcome{Message: llm.ToolResult(c.Call, "answered before")}, nil
+			}
+			out, err := next(ctx, c)
+			if err == nil {
+				out.Message = llm.ToolResult(c.Call, "hidden")
+			}
+			return out, err
+		}}},
+	})
+	w := watch(g.Thread("t").Stream(t.Context(), agent.Messages.Put(llm.User("go"))))
+	require.NoError(t, w.err)
+	finished := map[string]string{}
+	for _, c := range w.chunks {
+		if c.Kind == agent.ChunkToolFinished {
+			assert.NotContains(t, finished, c.Call.Name, "the call ended twice")
+			finished[c.Call.Name] = c.Answer.Text()
+		}
+	}
+	assert.Equal(t, map[string]string{"secret": "hidden", "other": "answered before"}, finished)
+}

@@ -18,8 +18,7 @@ func (a *agent) callNode() graph.NodeFunc {
 	o.ByTask = true
 	emit := o.Emit
 	o.Emit = func(ctx context.Context, value any) {
-		// The call of a sub-agent is finished when the sub-agent has answered.
-		if f, ok := value.(tools.CallFinished); !ok || f.Answer.Status == llm.StatusError || !a.isMember(f.Call.Name) {
+		if _, ok := value.(tools.CallFinished); !ok { // a middleware may change the answer
 			emit(ctx, value)
 		}
 	}
@@ -58,7 +57,7 @@ func (a *agent) callNode() graph.NodeFunc {
 				return nil, err
 			}
 			end = state.Update{a.stop.Put(&stop.message)}
-			out = a.outcomeOfStop(ctx, c, out, last.Load())
+			out = a.outcomeOfStop(c, out, last.Load())
 			err = nil
 		}
 		if err != nil {
@@ -66,6 +65,10 @@ func (a *agent) callNode() graph.NodeFunc {
 		}
 		if err := checkOutcome(c, out); err != nil {
 			return nil, err
+		}
+		// The call of a sub-agent is finished when the sub-agent has answered.
+		if !a.isMember(c.Name) || !slices.ContainsFunc(out.Update, isSignal) {
+			emit(ctx, tools.CallFinished{Call: c, Answer: out.Message})
 		}
 		return slices.Concat(state.Update{a.messages.Put(out.Message)}, out.Update, end), nil
 	}
@@ -75,33 +78,29 @@ func (a *agent) callNode() graph.NodeFunc {
 // middleware returned, or the last one of the tool, or an error if there is none. Writes that start a sub-agent or
 // another agent have had no effect yet, so such a call counts as one that was not made. Of another tool, the result and
 // the writes stay, without the next node.
-func (a *agent) outcomeOfStop(ctx context.Context, c llm.ToolCall, out tools.Outcome, ran *tools.Outcome) tools.Outcome {
-	finished := ran != nil && ran.Message.Role != "" // its end has been emitted
-	if out.Message.Role == "" && finished {
+func (a *agent) outcomeOfStop(c llm.ToolCall, out tools.Outcome, ran *tools.Outcome) tools.Outcome {
+	if out.Message.Role == "" && ran != nil && ran.Message.Role != "" {
 		out = *ran
 	}
 	why := "The tool was not called: the run was stopped."
 	if ran != nil {
 		why = "The tool gave no result: the run was stopped."
 	}
-	member := a.isMember(c.Name)
-	goesOn := func(w state.Write) bool { return w.Signal() != nil }
 	switch {
-	case !slices.ContainsFunc(out.Update, goesOn):
-		finished = finished && (!member || ran.Message.Status == llm.StatusError)
-	case member || slices.Contains(a.handoffs, c.Name):
-		out, finished, why = tools.Outcome{}, false, "The tool was not called: the run was stopped."
+	case !slices.ContainsFunc(out.Update, isSignal):
+	case a.isMember(c.Name) || slices.Contains(a.handoffs, c.Name):
+		out, why = tools.Outcome{}, "The tool was not called: the run was stopped."
 	default:
-		out.Update = slices.DeleteFunc(slices.Clone(out.Update), goesOn)
+		out.Update = slices.DeleteFunc(slices.Clone(out.Update), isSignal)
 	}
 	if out.Message.Role == "" {
 		out = tools.Outcome{Message: llm.ToolError(c, why)}
 	}
-	if !finished {
-		a.options.Tools.Emit(ctx, tools.CallFinished{Call: c, Answer: out.Message})
-	}
 	return out
 }
+
+// isSignal reports whether a write is a signal, such as one that starts a sub-agent or another agent.
+func isSignal(w state.Write) bool { return w.Signal() != nil }
 
 // wrapTool returns next, wrapped by the middleware.
 func (a *agent) wrapTool(next ToolFunc) ToolFunc {

@@ -41,7 +41,7 @@ func MoveResults(files Files, o Results) agent.Middleware {
 	return agent.Middleware{Name: "move results", Channels: files.Channels(), WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
 		out, err := next(ctx, c)
 		text := out.Message.Text()
-		if err != nil || len(text) <= o.Above || slices.Contains(o.Exclude, c.Call.Name) || isFileTool(c.Call.Name) {
+		if err != nil || len(text) <= o.Above || slices.Contains(o.Exclude, tools.Invoked(c.Call)) || isFileTool(c.Call.Name) {
 			return out, err
 		}
 		sum := sha256.Sum256([]byte(text))

@@ -74,7 +74,7 @@ func ToolLimit(l Limit) agent.Middleware {
 		names = []string{l.Tool}
 	}
 	return agent.Middleware{Name: "tool limit", ToolNames: names, WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
-		if l.Tool != "" && c.Call.Name != l.Tool {
+		if l.Tool != "" && tools.Invoked(c.Call) != l.Tool {
 			return next(ctx, c)
 		}
 		run, thread := l.count(c)
@@ -111,7 +111,7 @@ func (l Limit) count(c agent.ToolCall) (run, thread int) {
 			if i == last && isCall(made) {
 				return run, thread
 			}
-			if l.Tool == "" || made.Name == l.Tool {
+			if l.Tool == "" || tools.Invoked(made) == l.Tool {
 				run++
 				thread++
 			}

@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -62,6 +63,29 @@ func TestToolLimitRefusesFurtherCalls(t *testing.T) {
 		"user:go", "assistant:", "tool:worked", "tool:else", refused, "assistant:", refused, "assistant:a",
 		"user:go", "assistant:", "tool:worked", "tool:else", refused, "assistant:b",
 	}, roles(snap))
+}
+
+// A limit and a retry of a tool apply to the calls that invoke it by invoke_tool.
+func TestMiddlewareOfANamedToolSeesInvokedTools(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	set, err := tools.NewSet(tools.New("work", "Works at the second attempt.", func(context.Context, struct{}) (string, error) {
+		if ran++; ran == 1 {
+			return "", errors.New("flaky")
+		}
+		return "worked", nil
+	}))
+	require.NoError(t, err)
+	invoke := llmtest.Call(tools.InvokeTool, `{"tool_name":"work","params":{}}`)
+	g, err := agent.New("helper", llmtest.NewScript(invoke, invoke, llmtest.Say("ok")), set.Meta(), use(
+		middleware.ToolLimit(middleware.Limit{Tool: "work", Run: 1}), middleware.RetryTools(tools.RetryPolicy{Initial: time.Millisecond}, "work"),
+	))
+	require.NoError(t, err)
+	snap, err := g.Thread("1").Invoke(t.Context(), agent.Messages.Put(llm.User("go")))
+	require.NoError(t, err)
+	refused := `tool:The limit of 1 calls of "work" for one request is reached. Answer without it.`
+	assert.Equal(t, []string{"user:go", "assistant:", "tool:worked", "assistant:", refused, "assistant:ok"}, roles(snap))
+	assert.Equal(t, 2, ran)
 }
 
 // The run is stopped when the tokens or the cost of the run or of the thread are spent.

@@ -12,7 +12,7 @@ import (
 // tools.
 func RetryTools(p tools.RetryPolicy, names ...string) agent.Middleware {
 	return agent.Middleware{Name: "retry tools", ToolNames: names, WrapTool: func(ctx context.Context, c agent.ToolCall, next agent.ToolFunc) (tools.Outcome, error) {
-		if len(names) == 0 || slices.Contains(names, c.Call.Name) {
+		if len(names) == 0 || slices.Contains(names, tools.Invoked(c.Call)) {
 			ctx = tools.WithRetry(ctx, p)
 		}
 		return next(ctx, c)

@@ -76,7 +76,7 @@ func read(messages []llm.Message) *dialog {
 			d.text, d.done = m.Text(), nil
 		case llm.RoleAssistant:
 			for _, c := range m.ToolCalls {
-				if tool := invoked(c); strings.HasPrefix(tool, "list_") || tool == "search_calendar_events" || tool == "read_mail_message" {
+				if tool := tools.Invoked(c); strings.HasPrefix(tool, "list_") || tool == "search_calendar_events" || tool == "read_mail_message" {
 					listing[c.ID] = tool
 				}
 			}
@@ -85,15 +85,6 @@ func read(messages []llm.Message) *dialog {
 		}
 	}
 	return d
-}
-
-// invoked returns the name of the tool that a call invokes, if it is such a call.
-func invoked(c llm.ToolCall) string {
-	var args struct {
-		Tool string `json:"tool_name"`
-	}
-	_ = json.Unmarshal(c.Arguments, &args) // another call names no tool
-	return args.Tool
 }
 
 // keepMails keeps the mails that a turn has listed, or the one that it has read. A list of other things takes their place, and
