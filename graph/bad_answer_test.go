@@ -239,3 +239,42 @@ func rawAnswer[A any](t *testing.T, answer string) (*A, *graph.Thread, state.Wri
 	id := pending(t, question, invoke(t, th, note.Put("go")))[0].ID
 	return got, th, graph.NewInterrupt[string, json.RawMessage]("decide").Answer(id, json.RawMessage(answer))
 }
+
+// A seat is one of three.
+type seat int
+
+func (s *seat) UnmarshalJSON(data []byte) error {
+	var n int
+	if err := json.Unmarshal(data, &n); err != nil {
+		return err
+	}
+	if n < 1 || n > 3 {
+		return fmt.Errorf("want 1, 2 or 3, got %d", n)
+	}
+	*s = seat(n)
+	return nil
+}
+
+// TestTypedAnswerThatItsTypeRefusesLeavesTheQuestionOpen proves that the error of an answer of Go says what the type of
+// the answer refuses, as for an answer that was stored as JSON.
+func TestTypedAnswerThatItsTypeRefusesLeavesTheQuestionOpen(t *testing.T) {
+	t.Parallel()
+	choose := graph.NewInterrupt[string, seat]("choose")
+	b := graph.New("seats")
+	b.Node("ask", func(ctx context.Context, _ state.View) (state.Update, error) {
+		_, err := choose.Wait(ctx, "which seat?")
+		return nil, err
+	})
+	b.Edge(graph.Start, "ask")
+	th := compile(t, b, graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}).Thread("t")
+	snap, err := th.Invoke(t.Context(), graph.Begin())
+	require.NoError(t, err)
+	_, err = th.Invoke(t.Context(), choose.Answer(snap.Pauses[0].ID, 7))
+	require.ErrorContains(t, err, `interrupt "choose": the answer 7 cannot be read, and the question is still open: want 1, 2 or 3, got 7`)
+	assert.NotContains(t, err.Error(), "storage")
+	snap, err = th.Snapshot(t.Context())
+	require.NoError(t, err)
+	require.Len(t, snap.Pauses, 1)
+	_, err = th.Invoke(t.Context(), choose.Answer(snap.Pauses[0].ID, 2))
+	require.NoError(t, err)
+}

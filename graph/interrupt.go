@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -130,6 +131,11 @@ func (i *Interrupt[P, A]) Answer(id string, answer A) state.Write {
 	data, err := jsonform.Marshal(answer)
 	if err != nil {
 		err = fmt.Errorf("interrupt %q: the answer: %w", i.name, err)
+		if written, werr := json.Marshal(answer); werr == nil {
+			if _, rerr := jsonform.Read[A](written); rerr != nil { // the type refuses the answer
+				err = fmt.Errorf("interrupt %q: the answer %s cannot be read, and the question is still open: %w", i.name, written, rerr)
+			}
+		}
 	}
 	return signal(engine.Answer{Interrupt: i.name, ID: id, Value: data, Err: err})
 }

@@ -156,7 +156,7 @@ func TestReplicaThatWakesUpLeavesItsRunToAnother(t *testing.T) {
 		two := r.work(r.replica(second)) // it has found no checkpoint of the run
 		require.True(t, second.at.reached.Load())
 		close(first.at.open)
-		_ = <-one // the replica has lost its run
+		require.NoError(t, <-one)
 		close(second.at.open)
 		require.NoError(t, <-two)
 		r.check("x", "done")
@@ -174,7 +174,7 @@ func TestReplicaContinuesWhatAnotherStoredWhileItWaited(t *testing.T) {
 		require.True(t, checkpoints.at.reached.Load())
 		two := r.work(r.replica(r.store))
 		close(checkpoints.at.open)
-		_ = <-one // the replica has lost its run
+		require.NoError(t, <-one)
 		require.NoError(t, <-two)
 		r.check("x", "done")
 	})
@@ -196,7 +196,7 @@ func TestReplicaAppliesACommandOnceThatAnotherStoredWhileItWaited(t *testing.T) 
 		require.True(t, checkpoints.at.reached.Load())
 		two := r.work(r.replica(r.store))
 		close(checkpoints.at.open)
-		_ = <-one // the replica has lost its run
+		require.NoError(t, <-one)
 		require.NoError(t, <-two)
 		r.check("ask", "y", "done")
 	})
@@ -215,7 +215,7 @@ func TestRollbackWaitsForAReplicaThatStoresTheInput(t *testing.T) {
 		require.NoError(t, other.cancelStored(t.Context(), r.run.ID, rollbackRun))
 		two := r.work(other)
 		close(checkpoints.at.open)
-		_ = <-one // the replica has lost its run
+		require.NoError(t, <-one)
 		require.NoError(t, <-two)
 		_, err := r.store.Get(t.Context(), runs.Run, r.run.ID)
 		require.ErrorIs(t, err, runs.ErrNotFound)
