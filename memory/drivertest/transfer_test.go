@@ -151,7 +151,7 @@ func TestImportOfACutFileStoresNoHalfItem(t *testing.T) {
 	end := 0
 	for i, line := range strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n") {
 		for _, cut := range []int{end, end + len(line)/2} { // before the line, and in it
-			if cut == 0 || i%5 != 0 { // an empty file is no export, and each fifth line is enough
+			if cut == 0 || i%13 != 0 { // an empty file is no export, and each 13th line is enough
 				continue
 			}
 			target := kinds["in memory"](t)
@@ -252,7 +252,7 @@ func TestImportNamesTheMissingLine(t *testing.T) {
 	fill(t, source)
 	text, _ := export(t, source, memory.TransferOptions{Scope: &memory.Scope{Tenant: "acme", User: "bob"}})
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
-	for i := 1; i < len(lines)-1; i++ {
+	for i := 1; i < len(lines)-1; i += 7 { // with all lines, the test takes minutes
 		for name, c := range map[string]struct {
 			before, changed []string
 			says            string
