@@ -152,7 +152,7 @@ func (c *compiler) checkReach() {
 	reached := c.reach()
 	for _, name := range c.sortedNames() {
 		if c.known(name) && !reached[name] {
-			c.fail(name, "nothing leads to it from Start; add an edge, or, if only a caller's Goto does, Destinations(graph.Start, %q)", name)
+			c.fail(name, "nothing leads to it from Start; add an edge; if a Goto or Send of node x leads to it, Destinations(x, %[1]q); if only a caller's Goto does, Destinations(graph.Start, %[1]q)", name)
 		}
 	}
 	for _, j := range c.b.joins {

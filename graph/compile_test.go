@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,11 @@ func TestCompileReportsEveryMistake(t *testing.T) {
 		"unknown route":  {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Destinations("a", "x") }, want: []string{`a a destination leads to "x"`}, is: graph.ErrUnknownNode},
 		"no target":      {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Branch("a", route) }, want: []string{"a a branch names no target"}},
 		"unreachable":    {fill: func(b *graph.Builder) { pass(b, "a", "b", "c"); b.Edge(graph.Start, "a"); b.Edge("b", "c") }, want: []string{"b nothing leads", "c nothing leads"}},
+		"undeclared goto": {fill: func(b *graph.Builder) {
+			b.Node("a", func(context.Context, state.View) (state.Update, error) { return state.Update{graph.Goto("b")}, nil })
+			pass(b, "b")
+			b.Edge(graph.Start, "a")
+		}, want: []string{`b add an edge; if a Goto or Send of node x leads to it, Destinations(x, "b"); if only a caller's Goto does, Destinations(graph.Start, "b")`}},
 		"join to nobody": {fill: func(b *graph.Builder) { pass(b, "a"); b.Edge(graph.Start, "a"); b.Join("x", "a") }, want: []string{"x a join names it"}, is: graph.ErrUnknownNode},
 		"join of nobody": {fill: func(b *graph.Builder) {
 			pass(b, "a", "b")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
@@ -15,9 +16,13 @@ import (
 // observed is the key of a context whose models and tools have the functions of observe.
 type observed struct{}
 
-// observe returns hooks that call node for each task, model for the end of each request to a model, and tool for the end of
-// each call of a tool.
-func observe(node func(r graph.Running), model func(r graph.Running, e llm.Exchange), tool func(c llm.ToolCall, err error)) *graph.Hooks {
+// observe returns hooks that call node for the end of each task, model for the end of each request to a model, and tool for the
+// end of each call of a tool. A task that waits for an answer has Paused in its outcome.
+func observe(
+	node func(r graph.Running, took time.Duration, o graph.Outcome),
+	model func(r graph.Running, e llm.Exchange),
+	tool func(c llm.ToolCall, took time.Duration, err error),
+) *graph.Hooks {
 	aroundModel := func(m llm.Model) llm.Model {
 		return llm.Trace(m, llm.Hooks{End: func(ctx context.Context, e llm.Exchange) {
 			at, _ := graph.FromContext(ctx) // the innermost task
@@ -25,33 +30,38 @@ func observe(node func(r graph.Running), model func(r graph.Running, e llm.Excha
 		}})
 	}
 	aroundTool := func(ctx context.Context, c llm.ToolCall, run func(context.Context) (tools.Result, error)) (tools.Result, error) {
+		begun := time.Now()
 		out, err := run(ctx)
 		if !graph.IsPause(err) { // a question is no error
-			tool(c, err)
+			tool(c, time.Since(begun), err)
 		}
 		return out, err
 	}
 	return &graph.Hooks{Task: func(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
-		node(r)
-		if ctx.Value(observed{}) != nil { // a task in a subgraph or in an agent in a tool: an outer task has added the functions
-			return ctx, nil
+		begun := time.Now()
+		if ctx.Value(observed{}) == nil { // a task in a subgraph or in an agent in a tool has the functions of an outer task
+			ctx = context.WithValue(ctx, observed{}, true)
+			ctx = tools.WithWrap(llm.WithWrap(ctx, aroundModel), aroundTool)
 		}
-		ctx = context.WithValue(ctx, observed{}, true)
-		return tools.WithWrap(llm.WithWrap(ctx, aroundModel), aroundTool), nil
+		return ctx, func(o graph.Outcome) { node(r, time.Since(begun), o) }
 	}}
 }
 
 // The hooks of the outermost graph see each node, and add functions around each model and each tool inside it, also in subgraphs
-// and in agents that are tools. Each request and each call is counted once.
+// and in agents that are tools. Each request and each call is counted once. Here times are rounded, since the output is tested.
 func Example_callbacks() {
 	var total atomic.Int64
 	hooks := observe(
-		func(r graph.Running) { fmt.Println("node", r.Graph, r.Node) },
+		func(r graph.Running, took time.Duration, o graph.Outcome) {
+			fmt.Println("node", r.Graph, r.Node, "took", took.Round(time.Hour), "error:", o.Err)
+		},
 		func(r graph.Running, e llm.Exchange) {
 			total.Add(e.Usage().Total)
-			fmt.Println("  model in", r.Graph, r.Node, e.Usage().Total, "tokens, error:", e.Err)
+			fmt.Println("model in", r.Graph, r.Node, "took", e.Duration.Round(time.Hour), e.Usage().Total, "tokens, error:", e.Err)
 		},
-		func(c llm.ToolCall, err error) { fmt.Println("  tool", c.Name, "error:", err) },
+		func(c llm.ToolCall, took time.Duration, err error) {
+			fmt.Println("tool", c.Name, "took", took.Round(time.Hour), "error:", err)
+		},
 	)
 
 	set := must(tools.NewSet(tools.New("look", "Looks out of the window.", func(context.Context, struct{}) (string, error) { return "sunny", nil })))
@@ -68,19 +78,19 @@ func Example_callbacks() {
 	must(g.Invoke(context.Background(), agent.Messages.Put(llm.User("What shall we do?"))))
 	fmt.Println(total.Load(), "tokens")
 	// Output:
-	// node desk chat
-	// node bot agent
-	//   model in bot agent 25 tokens, error: <nil>
-	// node bot tools
-	//   tool weather error: <nil>
-	// node bot weather
-	// node weather agent
-	//   model in weather agent 25 tokens, error: <nil>
-	// node weather tools
-	//   tool look error: <nil>
-	// node weather agent
-	//   model in weather agent 25 tokens, error: <nil>
-	// node bot agent
-	//   model in bot agent 25 tokens, error: <nil>
+	// model in bot agent took 0s 25 tokens, error: <nil>
+	// node bot agent took 0s error: <nil>
+	// tool weather took 0s error: <nil>
+	// node bot tools took 0s error: <nil>
+	// model in weather agent took 0s 25 tokens, error: <nil>
+	// node weather agent took 0s error: <nil>
+	// tool look took 0s error: <nil>
+	// node weather tools took 0s error: <nil>
+	// model in weather agent took 0s 25 tokens, error: <nil>
+	// node weather agent took 0s error: <nil>
+	// node bot weather took 0s error: <nil>
+	// model in bot agent took 0s 25 tokens, error: <nil>
+	// node bot agent took 0s error: <nil>
+	// node desk chat took 0s error: <nil>
 	// 100 tokens
 }

@@ -15,7 +15,8 @@ var Result = state.LastWins[Outcome]("agent_result")
 
 // Usage is the total usage of all runs of a thread, as reported by the providers. In a graph
 // that declares the channel, it is the sum over all its agents. A sub-agent that fails adds
-// nothing. [Outcome] has the usage of one run of one agent. The channel is internal: no client of a
+// nothing. What a node of yours spends by [llm.As], [llm.Generate] or [Ask] is not counted: add Usage.Put(usage) to
+// the update of the node. [Outcome] has the usage of one run of one agent. The channel is internal: no client of a
 // server writes it, and results have it only if server.Options.Output names it.
 var Usage = state.NewChannel("usage", llm.SumUsage).Internal()
 
