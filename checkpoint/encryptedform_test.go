@@ -247,7 +247,21 @@ func TestEncryptedReadsOldGoldenBytes(t *testing.T) {
 	stored.ID = "id2"
 	require.NoError(t, inner.Put(ctx, stored, "id"))
 	_, err = mustEncrypt(t, inner, keys).Get(ctx, stored.Key)
-	assert.ErrorIs(t, err, checkpoint.ErrFormat, "a later form")
+	require.ErrorIs(t, err, checkpoint.ErrFormat)
+	assert.ErrorContains(t, err, "control: encryption of form 9; a newer version wrote it, or the value is not encrypted")
+}
+
+// A value that was stored before the encryption was turned on is refused, and not taken for one of a newer version.
+func TestEncryptedRefusesAValueThatIsNotEncrypted(t *testing.T) {
+	t.Parallel()
+	for _, control := range []string{`{"v":1}`, "text", " "} {
+		inner := newInner()
+		k := checkpoint.Key{Thread: "thread", ID: "1"}
+		require.NoError(t, inner.Put(t.Context(), checkpoint.Checkpoint{Key: k, Control: []byte(control)}, ""))
+		_, err := mustEncrypt(t, inner, ring("a")).Get(t.Context(), k)
+		require.ErrorIs(t, err, checkpoint.ErrFormat, control)
+		assert.EqualError(t, err, `checkpoint: thread "thread", namespace "", checkpoint "1", control: the value is not encrypted`)
+	}
 }
 
 func decode(t *testing.T, s string) []byte {

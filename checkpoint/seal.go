@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// An encrypted value is a frame: the form; the length of the key id; the key id;
+// An encrypted value is a frame: the form, which is less than [minPlain]; the length of the key id; the key id;
 // a random nonce of 12 bytes; the ciphertext; a tag of 16 bytes.
 //
 // The additional data of a frame of form 1 is its place. This version reads such frames,
@@ -15,6 +15,16 @@ const (
 	sealBound  = 0x02
 	sealHeader = 2
 )
+
+// minPlain is the least first byte that no form has or will have. All JSON values begin with such a byte.
+const minPlain = ' '
+
+// plainValue is the [ErrFormat] of a value that is not encrypted. The command weft looks for its method Unencrypted.
+type plainValue struct{}
+
+func (plainValue) Error() string { return "the value is not encrypted" }
+func (plainValue) Unwrap() error { return ErrFormat }
+func (plainValue) Unencrypted()  {}
 
 // seal encrypts data. It never fails.
 func (s *sealer) seal(data []byte, p *place) []byte {
@@ -52,8 +62,11 @@ func parseSeal(sealed []byte) (form byte, id string, rest []byte, err error) {
 		return 0, "", nil, fmt.Errorf("the encrypted value is missing: %w", ErrDecrypt)
 	}
 	form = sealed[0]
+	if form >= minPlain {
+		return 0, "", nil, plainValue{}
+	}
 	if form != sealSingle && form != sealBound {
-		return 0, "", nil, fmt.Errorf("encryption of form %d; a newer version wrote it: %w", form, ErrFormat)
+		return 0, "", nil, fmt.Errorf("encryption of form %d; a newer version wrote it, or the value is not encrypted: %w", form, ErrFormat)
 	}
 	if len(sealed) < sealHeader || len(sealed) < sealHeader+int(sealed[1]) {
 		return 0, "", nil, fmt.Errorf("an encrypted value of %d bytes is cut off: %w", len(sealed), ErrDecrypt)

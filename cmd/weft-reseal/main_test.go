@@ -241,6 +241,19 @@ func TestNamesTheMissingKey(t *testing.T) {
 	require.Len(t, contentOf(t, sealed(t, s, "old", oldKey)).Checkpoints, 5)
 }
 
+func TestSaysThatAStoreIsNotEncrypted(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "plain.db")
+	k := checkpoint.Key{Thread: "thread", ID: "1"}
+	require.NoError(t, openSQLite(t, path).Put(t.Context(), checkpoint.Checkpoint{Key: k, Control: []byte(`{"v":1}`)}, ""))
+	for _, dry := range []string{"-dry-run=false", "-dry-run"} {
+		var out bytes.Buffer
+		assert.Equal(t, exitFailed, run(t.Context(), append(keyFlags(t), dry, path), noEnv, &out))
+		assert.Contains(t, out.String(), "control: the value is not encrypted\n")
+		assert.NotContains(t, out.String(), "newer version")
+	}
+}
+
 func TestSkipsAThreadThatARunHolds(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "old.db")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -43,6 +44,32 @@ func TestAServerThatDoesNotExecuteARunCannotCancelIt(t *testing.T) {
 	code, out, errs := m.call("threads", "cancel", served)
 	assert.Equal(t, exitDone, code, errs)
 	assert.Equal(t, "Cancelled 1 run.\n", out)
+}
+
+// The server executes the run, and what is missing is the right to cancel it.
+func TestAUserWhoMayOnlyReadARunCannotCancelIt(t *testing.T) {
+	t.Parallel()
+	m := serve(t, withTokens, func(o *server.Options) {
+		o.Graphs["slow"] = hanging(t)
+		o.Authorize = func(_ context.Context, a server.Access) (server.Filter, error) {
+			if a.User.ID == "reader" && (a.Action == server.ActionRead || a.Action == server.ActionSearch) {
+				return server.Filter{}, nil
+			}
+			return server.Filter{Owner: a.User.ID}, nil
+		}
+	})
+	m.env = map[string]string{"WEFT_SERVER": m.words["http://127.0.0.1:8123"], "WEFT_TOKEN": "ann"}
+	var id string
+	require.NoError(t, json.Unmarshal(m.post("/threads/"+served+"/runs", map[string]any{"assistant_id": "slow", "if_not_exists": "create", "input": map[string]int{"cups": 1}})["run_id"], &id))
+	m.env["WEFT_TOKEN"] = "reader"
+	for _, args := range [][]string{{"runs", "cancel", id}, {"threads", "cancel", served}} {
+		code, out, errs := m.call(args...)
+		assert.Equal(t, exitFailed, code, out)
+		assert.Contains(t, errs, "may read it and not cancel it", args)
+	}
+	m.env["WEFT_TOKEN"] = "ann"
+	code, _, errs := m.call("threads", "cancel", served)
+	assert.Equal(t, exitDone, code, errs)
 }
 
 // A run may end by itself while the server is told to cancel it, and a server may remove it.

@@ -129,7 +129,13 @@ func (d *doctor) contents(ctx context.Context, s *store) {
 	cp, err := decrypted(ctx, s.checkpoints, d.keys)
 	switch {
 	case err == nil:
-	case errors.Is(err, checkpoint.ErrDecrypt), errors.Is(err, checkpoint.ErrFormat) && d.keys != "":
+	case errors.Is(err, errNotEncrypted):
+		d.fault("keys", "leave out -keys", "%v", err)
+		return
+	case errors.Is(err, checkpoint.ErrFormat) && d.keys != "":
+		d.fault("keys", "use the version of weft that wrote the values", "%v", err)
+		return
+	case errors.Is(err, checkpoint.ErrDecrypt):
 		d.fault("keys", "give the file with the keys of the program by -keys", "%v", err)
 		return
 	default: // the sample finds it, too
@@ -225,7 +231,7 @@ func (d *doctor) read(ctx context.Context, t *storedThreads, chosen []checkpoint
 	var first error
 	for _, info := range chosen {
 		ahead = max(ahead, info.Updated.Sub(d.now()))
-		c, err := t.db.checkpoints.Get(ctx, checkpoint.Key{Thread: info.ID})
+		_, err := t.db.checkpoints.Get(ctx, checkpoint.Key{Thread: info.ID})
 		if errors.Is(err, checkpoint.ErrNotFound) {
 			continue // it was deleted, or has checkpoints of subgraphs only
 		}
@@ -235,7 +241,7 @@ func (d *doctor) read(ctx context.Context, t *storedThreads, chosen []checkpoint
 				first = err
 			}
 		}
-		checkpoints += len(c.Lineage)
+		checkpoints += info.Checkpoints
 	}
 	if len(damaged) > 0 {
 		remedy := "restore the threads from a backup, or delete them"

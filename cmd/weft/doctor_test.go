@@ -144,7 +144,14 @@ func TestDoctorNamesTheFaultsOfASQLiteStore(t *testing.T) {
 			require.NoError(t, r.Insert(t.Context(), runs.Record{Kind: runs.Run, ID: served, Parent: served, Status: "pending", Created: at, Updated: at, Metadata: json.RawMessage(`{}`), Data: json.RawMessage(`{}`)}))
 			require.NoError(t, r.Close())
 		}), "queue", "1 run waiting, the first since 1h, and none is executed", "start a server"},
-		{"keys for a store without encryption", func(t *testing.T, d *doctor) { d.keys = keyFile(t, "2026", 1) }, "keys", "not encrypted", "keys"},
+		{"keys for a store without encryption", func(t *testing.T, d *doctor) { d.keys = keyFile(t, "2026", 1) }, "keys", `the values of this store are not encrypted: leave out -keys: checkpoint: thread "order-`, "leave out -keys"},
+		{"values of a later form", func(t *testing.T, d *doctor) {
+			d.db, d.keys = filepath.Join(t.TempDir(), "later.db"), keyFile(t, "2026", 1)
+			s, err := sqlitecheckpoint.Open(t.Context(), d.db, sqlitecheckpoint.Options{})
+			require.NoError(t, err)
+			require.NoError(t, s.Put(t.Context(), checkpoint.Checkpoint{Key: checkpoint.Key{Thread: "order-1", ID: "1"}, Control: []byte{3}}, ""))
+			require.NoError(t, s.Close())
+		}, "keys", "encryption of form 3", "use the version of weft"},
 		{"no keys", func(t *testing.T, d *doctor) { encryptFile(t, d) }, "keys", "are encrypted", "-keys"},
 		{"wrong keys", func(t *testing.T, d *doctor) { encryptFile(t, d); d.keys = keyFile(t, "2026", 2) }, "keys", "another key", "-keys"},
 		{"a missing key", func(t *testing.T, d *doctor) { encryptFile(t, d); d.keys = keyFile(t, "2027", 1) }, "keys", `needs key "2026"`, "-keys"},

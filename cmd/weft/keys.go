@@ -64,12 +64,20 @@ func decrypted(ctx context.Context, inner checkpoint.Store, keys string) (checkp
 		return nil, fmt.Errorf("the values of this store are encrypted: give -keys FILE, with a line ID BASE64 for each key of the program that wrote them: %w", err)
 	case keys == "":
 		return inner, nil // what cannot be read for another reason is told where it is shown
-	case errors.Is(err, checkpoint.ErrFormat):
-		return nil, fmt.Errorf("the values of this store are not encrypted: leave out -keys: %w", err)
+	case isPlain(err):
+		return nil, fmt.Errorf("%w: %w", errNotEncrypted, err)
 	case err != nil:
 		return nil, fmt.Errorf("the keys of %s do not decrypt this store: %w", keys, err)
 	}
 	return store, nil
+}
+
+var errNotEncrypted = errors.New("the values of this store are not encrypted: leave out -keys")
+
+// isPlain reports whether checkpoint has found a value that is not encrypted.
+func isPlain(err error) bool {
+	var plain interface{ Unencrypted() }
+	return errors.As(err, &plain)
 }
 
 // readOne reads the newest checkpoint of a thread that is not damaged, if there is one.

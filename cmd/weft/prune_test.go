@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,6 +24,22 @@ func TestPruneRefusesAThreadThatDoesNotExist(t *testing.T) {
 		_, out, _ := m.call("threads", "prune", "order-1", "-keep-last", "1", "-db", "threads.db")
 		assert.Equal(t, "Removed 2 checkpoints.\n", out, "the refused commands have removed nothing")
 	})
+}
+
+func TestDoctorCountsTheCheckpointsThatPruneHasLeft(t *testing.T) {
+	t.Parallel()
+	file := sqliteFile(t)
+	code, out, errs := newTerminal(t, nil).call("threads", "prune", "order-1", "-keep-last", "1", "-db", file)
+	require.Equal(t, exitDone, code, errs)
+	require.Equal(t, "Removed 2 checkpoints.\n", out)
+	var stored int
+	db, err := sql.Open("sqlite", file)
+	require.NoError(t, err)
+	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM cp_step").Scan(&stored))
+	require.NoError(t, db.Close())
+	d := &doctor{address: address{db: file}}
+	assert.Empty(t, faultsOf(t, d))
+	assert.Equal(t, fmt.Sprintf("4 threads of 4 read, with %d checkpoints", stored), d.textOf("data"))
 }
 
 // A thread that a run holds or that has a tag is not idle.

@@ -151,7 +151,7 @@ func (c *call) printCancelled(ctx context.Context, server *client, list []runVie
 		say(c.out, "The run %s has ended with the status %s.", cell(r.ID), cell(r.Status))
 	}
 	if len(left) > 0 {
-		return unended(left)
+		return unended(left, "The token may read it and not cancel it, or this server does not execute it; in that case")
 	}
 	return nil
 }

@@ -270,6 +270,9 @@ func runCancelRun(ctx context.Context, args []string, std *streams) (err error) 
 	}
 	where := path(r.Thread) + "/runs/" + url.PathEscape(r.ID) + "/cancel?wait=1&action=" + action(*rollback)
 	if err := server.call(ctx, http.MethodPost, where, nil, nil); err != nil {
+		if refusal, ok := errors.AsType[*statusError](err); ok && refusal.status == http.StatusNotFound {
+			return fmt.Errorf("the run is not cancelled: the token may read it and not cancel it, or the server has just removed it: %w", err)
+		}
 		return err
 	}
 	runs, err := server.runs(ctx, map[string]any{"run_ids": []string{r.ID}}, 1)
@@ -279,7 +282,7 @@ func runCancelRun(ctx context.Context, args []string, std *streams) (err error) 
 	case len(runs) == 0:
 		say(c.out, "The run has ended, and the server has removed it.")
 	case slices.Contains(waiting, runs[0].Status):
-		return unended(runs)
+		return unended(runs, "This server does not execute it:")
 	case runs[0].Status == interrupted:
 		say(c.out, "The run is cancelled.")
 	default:
@@ -291,8 +294,8 @@ func runCancelRun(ctx context.Context, args []string, std *streams) (err error) 
 // interrupted is the status of a run that was cancelled.
 const interrupted = "interrupted"
 
-// unended is the error for runs that a server was told to cancel.
-func unended(runs []runView) error {
-	return fmt.Errorf("%s not cancelled: %s has the status %s. This server may not execute it: "+
-		"name the server that executes the run, or, if servers share a queue, any of them", counted(len(runs), "run"), runs[0].ID, runs[0].Status)
+// unended is the error for runs that a server was told to cancel, with a reason.
+func unended(runs []runView, reason string) error {
+	return fmt.Errorf("%s not cancelled: %s has the status %s. %s "+
+		"name the server that executes the run, or, if servers share a queue, any of them", counted(len(runs), "run"), runs[0].ID, runs[0].Status, reason)
 }
