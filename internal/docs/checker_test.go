@@ -30,6 +30,7 @@ type checker struct {
 	required string // the go.mod files
 	packages string // of npm and PyPI, which `make clients` installs
 	flags    map[string][]string
+	reseal   string // the source of weft-reseal
 }
 
 func newChecker(t *testing.T) *checker {
@@ -40,7 +41,7 @@ func newChecker(t *testing.T) *checker {
 	return &checker{
 		server: s, makefile: read(t, "Makefile"), required: read(t, "go.mod", "temporal/go.mod", "benchmarks/go.mod"),
 		packages: read(t, "internal/clients/*/package.json", "internal/clients/python/requirements.txt"),
-		flags:    flagsOf(t),
+		flags:    flagsOf(t), reseal: read(t, "cmd/weft-reseal/main.go"),
 	}
 }
 
@@ -60,8 +61,8 @@ func read(t *testing.T, patterns ...string) (all string) {
 	return all
 }
 
-// utilities are programs of every Unix, and jq.
-var utilities = []string{"cut", "grep", "jq", "mkdir", "mktemp", "sed", "tr"}
+// utilities are programs of every Unix, jq and openssl.
+var utilities = []string{"cat", "cut", "grep", "jq", "mkdir", "mktemp", "openssl", "sed", "tr"}
 
 // check returns what is wrong with a command of a document, or nothing.
 func (c *checker) check(d document, argv []string) string {
@@ -80,6 +81,11 @@ func (c *checker) check(d document, argv []string) string {
 		return c.golang(d, args)
 	case "make":
 		return c.make(args)
+	case "weft-reseal":
+		i := slices.IndexFunc(args, func(a string) bool {
+			return strings.HasPrefix(a, "-") && !strings.Contains(c.reseal, strconv.Quote(a[1:]))
+		})
+		return unless(i < 0, "an unknown flag")
 	case "curl":
 		return c.curl(d, args)
 	case "git":
