@@ -420,6 +420,25 @@ test("an edited message and another answer are branches", limit, () => tab({}, a
   assert.equal(await page.getByText("This is the Lund chair").count(), 1, "the message did not continue the branch");
 }));
 
+test("a message to an earlier branch stays in sight if its run ends before the answer to its request", limit, () => tab({}, async (chat, page) => {
+  await chat.say("Make the invoice");
+  await page.getByRole("button", { name: "Edit and send again" }).click();
+  await page.getByRole("textbox", { name: "Edit the message" }).fill("Numbers, please");
+  await page.keyboard.press("Enter");
+  await page.getByRole("group", { name: "Versions of the message" }).getByText("2/2").waitFor();
+  await chat.idle();
+  await page.getByRole("button", { name: "Previous message" }).click();
+  await page.getByText("An earlier branch").waitFor();
+  await page.route("**/runs", async (r) => {
+    const state = page.waitForResponse((x) => /\/state(\/[^/]+)?$/.test(new URL(x.url()).pathname));
+    const response = await r.fetch();
+    await state; // the page reads it at the end of the run
+    await r.fulfill({ response });
+  }, { times: 1 });
+  await chat.say("A picture, please");
+  for (const text of ["Make the invoice", "The invoice is ready", "A picture, please", "This is the Lund chair"]) await page.locator("[data-index]").getByText(text).first().waitFor();
+}));
+
 test("conversations are found, renamed, and deleted with undo", limit, () => tab({}, async (chat, page) => {
   await chat.say("A picture of a very particular chair");
   const link = page.getByRole("link", { name: "A picture of a very particular chair" });

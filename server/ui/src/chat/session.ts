@@ -355,6 +355,7 @@ export class Session {
 
   #begun(run: string) {
     this.#run = run;
+    this.#shown = undefined; // a run makes the newest branch, and may end before the answer to its request
     this.#joining = false;
     this.#stopped = false;
     this.#error = undefined;
@@ -391,8 +392,9 @@ export class Session {
   // ------------------------------------------------------------------ the state
 
   async #load() {
-    const state = await client.threads.getState<Values>(this.thread, this.#shown);
-    if (this.#end.signal.aborted) return;
+    const shown = this.#shown;
+    const state = await client.threads.getState<Values>(this.thread, shown);
+    if (this.#end.signal.aborted || shown !== this.#shown) return; // another branch is read, or a run writes one
     if (!this.#run) {
       this.#setValues(state.values);
       const tasks = state.tasks ?? [];
