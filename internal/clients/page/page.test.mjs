@@ -358,6 +358,35 @@ describe("the page with threads", () => {
     await says(page, ["three", reply("three")]);
   });
 
+  test("shows a message to an earlier version, also after a reload", async (t) => {
+    const page = await openPage(t, "threads.html", { graph: "talk" });
+    const title = `one ${crypto.randomUUID()}`;
+    await say(page, title);
+    await says(page, [title, reply(title)]);
+    await idle(page);
+    const first = page.locator("main li").first();
+    await first.getByRole("button", { name: "Edit" }).click();
+    await first.getByLabel("New text").fill("two");
+    await first.getByLabel("New text").press("Enter");
+    await says(page, ["two", reply("two")]);
+    await idle(page);
+    await first.getByRole("button", { name: "Earlier" }).click();
+    await says(page, [title, reply(title)]);
+    const want = [title, reply(title), "three", reply("three")];
+    await say(page, "three");
+    await says(page, want);
+    await idle(page);
+    await says(page, want);
+    await page.reload();
+    await page.getByRole("navigation").getByRole("button", { name: title }).click();
+    await says(page, want);
+    await first.getByText("1/2").waitFor();
+    await say(page, "four");
+    await says(page, [...want, "four", reply("four")]);
+    await idle(page);
+    await says(page, [...want, "four", reply("four")]);
+  });
+
   test("lists threads by their titles, opens and deletes them", async (t) => {
     const page = await openPage(t, "threads.html", { graph: "talk" });
     const list = page.getByRole("navigation");

@@ -60,11 +60,17 @@ function Conversation({ threadId, onThread, onTitle, onEnd }: Props) {
       onTitle(id, title.current);
     },
   });
+  // The hook shows the branch that began last. The state of the thread is the branch with the newest checkpoint.
+  useEffect(() => stream.setBranch(newestBranch(stream.experimental_branchTree)), [stream.isThreadLoading]);
   const send = (event: FormEvent) => {
     event.preventDefault();
     const message: Message = { type: "human", content: text, id: crypto.randomUUID() };
-    // The message is shown at once, and not when the server has it.
-    void stream.submit({ messages: [message] }, { optimisticValues: (values) => ({ ...values, messages: [...(values.messages ?? []), message] }) });
+    void stream.submit({ messages: [message] }, {
+      // Without a checkpoint the hook would leave the branch that is shown.
+      checkpoint: stream.branch ? stream.history.at(-1)?.checkpoint : undefined,
+      // The message is shown at once, and not when the server has it.
+      optimisticValues: (values) => ({ ...values, messages: [...(values.messages ?? []), message] }),
+    });
     title.current = text.slice(0, 60); // of a new thread
     setText("");
   };
@@ -103,6 +109,15 @@ function Conversation({ threadId, onThread, onTitle, onEnd }: Props) {
       </form>
     </main>
   );
+}
+
+type Sequence = ReturnType<typeof useStream>["experimental_branchTree"];
+type Node = Extract<Sequence["items"][number], { type: "node" }>;
+
+function newestBranch(tree: Sequence): string {
+  const nodes = (sequence: Sequence): Node[] => sequence.items.flatMap((item) => (item.type === "node" ? [item] : item.items.flatMap(nodes)));
+  const id = (node: Node) => node.value.checkpoint.checkpoint_id ?? "";
+  return nodes(tree).sort((a, b) => id(a).localeCompare(id(b))).at(-1)?.path.join(">") ?? "";
 }
 
 function Edit({ disabled, onSave }: { disabled: boolean; onSave: (text: string) => void }) {
