@@ -55,37 +55,9 @@ func (a *activeRun) undo(ctx context.Context) error {
 	}
 	// Another server may be about to store the input of the run, if it was stopped and does not know that the run is
 	// this server's now.
-	lease, err := holdThread(ctx, store, a.thread)
-	if err != nil {
-		return err
-	}
-	return errors.Join(a.removeRun(ctx, store, deleter), lease.Release(ctx))
+	o := &engine.Options{Store: store, Thread: a.thread, Conflict: engine.Wait}
+	return engine.WithThread(ctx, o, func(held checkpoint.Store) error { return a.removeRun(ctx, held, deleter) })
 }
-
-// holdThread takes the lease of a thread, as soon as no run has it.
-func holdThread(ctx context.Context, store checkpoint.Store, thread string) (checkpoint.Lease, error) {
-	leaser, ok := store.(checkpoint.Leaser)
-	if !ok {
-		return noLease{}, nil
-	}
-	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
-		lease, err := leaser.Lease(ctx, thread)
-		if errors.Is(err, errors.ErrUnsupported) {
-			return noLease{}, nil
-		}
-		if !errors.Is(err, checkpoint.ErrConflict) {
-			return lease, err
-		}
-		if !pause(ctx, wait) {
-			return nil, err
-		}
-	}
-}
-
-// A noLease is the lease of a store without leases.
-type noLease struct{ checkpoint.Lease }
-
-func (noLease) Release(context.Context) error { return nil }
 
 // removeRun removes the checkpoints of a run, and restores the pending writes that it has found.
 func (a *activeRun) removeRun(ctx context.Context, store checkpoint.Store, deleter checkpoint.RunDeleter) error {

@@ -247,13 +247,18 @@ func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
 
 // DeleteThread removes a thread. It fails if a run holds the thread.
 func DeleteThread(ctx context.Context, o *Options) error {
+	return WithThread(ctx, o, func(store checkpoint.Store) error { return store.DeleteThread(ctx, o.Thread) })
+}
+
+// WithThread calls f while no run holds the thread. The store of f has the lease of the thread, if there are leases.
+func WithThread(ctx context.Context, o *Options, f func(checkpoint.Store) error) error {
 	rc := &runContext{}
 	rc.begin(ctx, true)
 	defer rc.close()
-	_, _ = rc.finish() // no other run may supersede the deletion
+	_, _ = rc.finish() // no other run may supersede f
 	lease, err := acquireThread(ctx, o, rc)
 	if err != nil {
 		return err
 	}
-	return errors.Join(lease.store.DeleteThread(ctx, o.Thread), lease.release(ctx))
+	return errors.Join(f(lease.store), lease.release(ctx))
 }
