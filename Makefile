@@ -176,6 +176,7 @@ faults: ## the faults of docs/reliability.md in full: about 15 minutes (WEFT_SEE
 	WEFT_FAULTS=1 WEFT_ROUNDS=300 WEFT_STEALS=10000 $(GO) test ./checkpoint/pgcheckpoint -count=1 -v -timeout=10m \
 		-run='^(TestEveryFlippedBitOfAValueIsFound|TestEveryBitOfARowIsChecked|TestOneOfManyConcurrentWritersSucceeds|TestLostLeaseStoresNothing|TestConcurrentProcessesMigrateOnce)$$'
 	WEFT_FAULTS=1 $(GO) test ./checkpoint/sqlitecheckpoint -count=1 -v -timeout=10m -run='^TestEveryFlippedBitIsFound$$'
+	WEFT_FAULTS=1 $(GO) test ./memory/drivertest -count=1 -v -timeout=10m -run='^TestImportNamesTheMissingLine$$'
 
 .PHONY: seeds
 seeds: ## run the tests that prove what the examples promise, and print which passed

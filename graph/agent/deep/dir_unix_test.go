@@ -95,7 +95,7 @@ func TestDirCannotBeLeft(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	worked := 0
 	var calls []llm.ToolCall
-	for range 3_000 {
+	for range 10_000 {
 		name := hostile(rnd, outside)
 		if rnd.IntN(4) == 0 {
 			name = []string{"a/secret.txt", "a/written.txt", "a", "secret.txt", "new/file.txt"}[rnd.IntN(5)] // the race
