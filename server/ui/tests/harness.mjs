@@ -125,7 +125,7 @@ export class Chat {
     if (wait) await this.idle();
   }
 
-  /** idle waits until the last message has an answer or a question, and nothing runs. */
+  /** idle waits until nothing runs, and the last message has an answer, a question or an error. */
   async idle() {
     const runs = async () => (await this.page.request.get(`${this.origin}/threads/${this.thread}/runs`)).json();
     for (const until = Date.now() + 30_000; (await runs()).some((r) => r.status === "running" || r.status === "pending"); ) {
@@ -135,7 +135,8 @@ export class Chat {
     await this.page.waitForFunction(() => {
       const rows = document.querySelectorAll("[data-index]");
       const busy = document.querySelector("[aria-label^='Stop'], [aria-label='The answer is coming']");
-      return rows.length > 1 && !busy;
+      const failed = [...document.querySelectorAll("button")].some((b) => b.textContent.includes("Try again")); // it may have no row of its own
+      return (rows.length > 1 || failed) && !busy;
     });
   }
 
