@@ -28,7 +28,8 @@ type Hooks struct {
 	Run func(ctx context.Context, r Running) (context.Context, func(Outcome))
 	// Held is called when a run has taken its thread, before it reads or stores anything of it. No other run changes the
 	// thread from then on, so a caller can find out whether the thread is still as the caller has read it. An error
-	// ends the run, which then has stored nothing. Runs of subgraphs, and runs without a thread, do not call it.
+	// ends the run, which then has stored nothing. Runs of subgraphs, runs without a thread, and [Thread.Update] do not
+	// call it.
 	Held func(ctx context.Context, r Running) error
 	// Step is called for each superstep. Node and Task of its argument are empty.
 	Step func(ctx context.Context, r Running) (context.Context, func(Outcome))

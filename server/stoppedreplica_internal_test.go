@@ -180,7 +180,8 @@ func TestReplicaContinuesWhatAnotherStoredWhileItWaited(t *testing.T) {
 	})
 }
 
-// The same for a command, which is stored beside the newest checkpoint: its update is applied once.
+// A replica takes a run with a command over and waits for its thread, while the replica before it stores the command. The
+// command is stored beside the newest checkpoint, and its update is applied once.
 func TestReplicaAppliesACommandOnceThatAnotherStoredWhileItWaited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -175,7 +175,7 @@ func TestInputIsAppliedOnceByAttemptsThatWait(t *testing.T) {
 	})
 }
 
-// A lateStore calls before once, before a run gets the lease of its thread.
+// A lateStore calls a function when a run asks for the lease of its thread for the first time.
 type lateStore struct {
 	*memcheckpoint.Store
 	before func()
@@ -187,8 +187,8 @@ func (s *lateStore) Lease(ctx context.Context, thread string) (checkpoint.Lease,
 	return s.Store.Lease(ctx, thread)
 }
 
-// TestInputIsAppliedOnceByAnAttemptThatWakesUp proves that an attempt applies the input once which an earlier attempt on
-// another worker, that was suspended, applies between the look of this one and its lease.
+// TestInputIsAppliedOnceByAnAttemptThatWakesUp proves that an input is applied once if an earlier attempt wakes up on
+// another worker. It applies the input after the present attempt has looked, and before that one has the lease.
 func TestInputIsAppliedOnceByAnAttemptThatWakesUp(t *testing.T) {
 	t.Parallel()
 	store := memcheckpoint.New(memcheckpoint.Options{})

@@ -218,7 +218,7 @@ func ExampleSet_Meta() {
 	// deleted t7
 }
 
-// A list of the tools that a model has used names the tools behind invoke_tool.
+// A log of the calls of a model names the tools behind invoke_tool.
 func ExampleInvoked() {
 	fmt.Println(tools.Invoked(llm.ToolCall{Name: "refund"}))
 	fmt.Println(tools.Invoked(llm.ToolCall{Name: tools.InvokeTool, Arguments: json.RawMessage(`{"tool_name":"refund","params":{}}`)}))

@@ -46,7 +46,7 @@ func TestAServerThatDoesNotExecuteARunCannotCancelIt(t *testing.T) {
 	assert.Equal(t, "Cancelled 1 run.\n", out)
 }
 
-// The server executes the run, and what is missing is the right to cancel it.
+// The server executes the run. The token lacks the right to cancel it.
 func TestAUserWhoMayOnlyReadARunCannotCancelIt(t *testing.T) {
 	t.Parallel()
 	m := serve(t, withTokens, func(o *server.Options) {

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the picture of the README again")
 func TestPictureOfTheReadme(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	f.env = append(f.env, onDay+"=2026-11-23T09:00:00Z") // a Monday: on a Friday, "Friday" is that of the next week
+	f.env = append(f.env, onDay+"=2026-11-23T09:00:00Z") // a Monday: on a Friday, "Friday" means the next one
 	p := picturetest.Picture{}
 	for i, said := range []string{"Delete my meeting with John", "am I free on Friday afternoon?", "yes"} {
 		status, out, errs := f.start(said)
