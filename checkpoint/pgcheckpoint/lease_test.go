@@ -104,6 +104,28 @@ func TestLeaseReadsTheNewestCheckpoint(t *testing.T) {
 	wantNoErr(t, "release", l.Release(ctx))
 }
 
+// A lease may expire while another run asks for the thread. If it is that of the last run which the thread may lose, the
+// other run does not get the thread. Else one process more than [pgcheckpoint.Options.MaxRecoveries] would die.
+func TestLeaseThatExpiresMeanwhileParksTheThread(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	store := p.open(t)
+	put(t, lease(t, store, "t"), "t", 1)
+	do(t, p, `UPDATE weft.cp_thread SET epoch = epoch + 5, owner = gen_random_uuid(), until = clock_timestamp() + interval '1 hour'`)
+	do(t, p, `ALTER FUNCTION weft.cp_lease RENAME TO cp_lease_after`)
+	do(t, p, `CREATE FUNCTION weft.cp_lease(text, text, uuid, float8, boolean) RETURNS SETOF weft.cp_part LANGUAGE plpgsql AS $$
+		BEGIN
+			UPDATE weft.cp_thread SET until = clock_timestamp() - interval '1 second';
+			RETURN QUERY SELECT * FROM weft.cp_lease_after($1, $2, $3, $4, $5);
+		END $$`)
+	_, err := store.Lease(t.Context(), "t")
+	wantErr(t, "as of the start of the request", err, pgcheckpoint.ErrThreadBusy)
+	expire(t, p)
+	_, err = store.Lease(t.Context(), "t")
+	wantErr(t, "afterwards", err, pgcheckpoint.ErrParked)
+	assert.ErrorContains(t, err, "the last 6 runs stored no step")
+}
+
 // After a process was killed, its thread stays busy until the lease ends. The error says when.
 func TestBusyErrorSaysWhenTheLeaseEnds(t *testing.T) {
 	t.Parallel()

@@ -13,19 +13,20 @@ import (
 // checkpoint as of the moment in which the lease was given, and the recorded head as of the
 // moment in which the statement began.
 //
-// A thread is parked if the lease of its last run has expired, and the number of leases
-// since its newest step has reached the maximum. The statement then changes nothing and
-// returns a row with the source 'parked' and the number of leases.
-const leaseQuery = `WITH parked AS MATERIALIZED (
-	SELECT t.epoch - s.epoch AS runs FROM weft.cp_thread t
+// If the number of leases since the newest step has reached the maximum, the lease is not given while the last run has
+// not released it. Once that lease has expired, the thread is parked, and the row has the source 'parked' and the number of
+// leases. Until then another run holds it. Both follow from one look at the clock: with two, the lease could expire between them.
+const leaseQuery = `WITH last AS MATERIALIZED (
+	SELECT t.epoch - s.epoch AS runs, extract(epoch FROM t.until - clock_timestamp()) * 1000000 AS remaining FROM weft.cp_thread t
 	CROSS JOIN LATERAL (SELECT epoch FROM weft.cp_step WHERE thread = t.key ORDER BY seq DESC LIMIT 1) s
-	WHERE t.tenant = $1::text AND t.id = $2::text AND t.owner <> $3::uuid AND t.until < statement_timestamp()
+	WHERE t.tenant = $1::text AND t.id = $2::text AND t.owner <> $3::uuid
 	AND s.epoch > 0 AND t.epoch - s.epoch >= $6::int AND NOT $5::boolean)
 	SELECT l.* FROM weft.cp_lease($1::text, $2::text, $3::uuid, $4::float8, $5::boolean) l
-	WHERE NOT EXISTS (SELECT FROM parked)
+	WHERE NOT EXISTS (SELECT FROM last)
 	UNION ALL
-	SELECT (ROW(0, NULL, NULL, 'parked', false, NULL, NULL, NULL, NULL, NULL, runs, NULL, NULL,
-		NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL)::weft.cp_part).* FROM parked
+	SELECT (ROW(0, NULL, NULL, CASE WHEN remaining < 0 THEN 'parked' ELSE '' END, false, NULL, NULL, NULL, NULL, NULL,
+		CASE WHEN remaining < 0 THEN runs ELSE remaining END, NULL, NULL,
+		NULL, NULL, NULL, NULL, 0, NULL, NULL, NULL, NULL)::weft.cp_part).* FROM last
 	UNION ALL ` + headRow
 
 const defaultRecoveries = 5
