@@ -2,6 +2,7 @@ package langchainllm
 
 import (
 	"cmp"
+	"io"
 	"net/http"
 	"time"
 
@@ -37,8 +38,17 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.Silence >= 0 {
 		base = listener{base: base, limit: cmp.Or(t.Silence, defaultSilence)}
 	}
+	if req.Body != nil && req.Body != http.NoBody {
+		req = req.WithContext(req.Context()) // a copy
+		req.Body = plainBody{req.Body}
+	}
 	return wire.RoundTrip(base, req)
 }
+
+// A plainBody hides the method WriteTo of a body. The client of AWS (smithy-go v1.24.2) closes the body of its request when the
+// reply begins. If package net/http is not yet at the end of the body, WriteTo returns [io.EOF], and net/http takes that for a
+// failed request and closes the connection under the reply. Read has no such fault.
+type plainBody struct{ io.ReadCloser }
 
 // Client returns an HTTP client that sends with t. It has no timeout for a whole request, beside Silence; use the context
 // of a call. It follows no redirects, since they could send the key to another host.

@@ -160,3 +160,46 @@ func TestTransportKeepsTheErrorOfTheContext(t *testing.T) {
 		assert.False(t, errors.Is(err, llm.ErrTransport))
 	})
 }
+
+// A closedBody is the body of a request of AWS's client, which closes it when the reply begins.
+type closedBody struct {
+	io.Reader
+	closed bool
+}
+
+func (b *closedBody) WriteTo(w io.Writer) (int64, error) {
+	if b.closed {
+		return 0, io.EOF
+	}
+	return io.Copy(w, b.Reader)
+}
+
+func (b *closedBody) Close() error {
+	b.closed = true
+	return nil
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestTransportReadsTheEndOfABodyThatIsClosed(t *testing.T) {
+	t.Parallel()
+	for _, silence := range []time.Duration{0, -1} {
+		body := &closedBody{Reader: strings.NewReader("{}")}
+		wire := &langchainllm.Transport{Silence: silence, Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+			sent, err := io.ReadAll(io.LimitReader(r.Body, 2))
+			require.NoError(t, err)
+			assert.Equal(t, "{}", string(sent))
+			require.NoError(t, body.Close())
+			_, err = io.Copy(io.Discard, r.Body) // as net/http does
+			require.NoError(t, err)
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
+		})}
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.example.com", body)
+		require.NoError(t, err)
+		resp, err := wire.Client().Do(request)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+	}
+}

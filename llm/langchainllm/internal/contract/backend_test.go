@@ -2,6 +2,7 @@ package contract_test
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -112,6 +113,9 @@ func (s toServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	r = r.Clone(r.Context())
 	r.URL.Scheme, r.URL.Host = to.Scheme, to.Host
+	if r.Body != nil {
+		r.Body = struct{ io.ReadCloser }{r.Body} // see plainBody of langchainllm
+	}
 	return s.base.RoundTrip(r)
 }
 

@@ -171,7 +171,7 @@ func TestSilentProvider(t *testing.T) {
 			h := ask(t, m, hello)
 			require.ErrorIs(t, h.err, llm.ErrTransport)
 			assert.ErrorContains(t, h.err, "the provider sent nothing for 50ms")
-			assert.Len(t, f.requests(), 1)
+			assert.LessOrEqual(t, len(f.requests()), 1, "the request is not repeated")
 		}
 	})
 }
