@@ -38,6 +38,9 @@ func ExampleEvent() {
 		if err != nil {
 			log.Fatal(err)
 		}
+		if len(ev.At().Path) > 0 {
+			continue // an event of a subgraph, whose state has channels of its own
+		}
 		fmt.Printf("%d ", ev.At().Step)
 		switch ev := ev.(type) {
 		case graph.RunStarted:

@@ -35,6 +35,21 @@ func TestApplyLeavesEarlierStatesUnchanged(t *testing.T) {
 	assert.Equal(t, "y", last.Get(two))
 }
 
+// The update of a task may have writes to internal channels, which the code around the graph does not have.
+func TestNewViewLeavesOutInternalChannelsThatItLacks(t *testing.T) {
+	t.Parallel()
+	answer, progress := state.Last[string]("answer"), state.Last[int]("progress").Internal()
+	writes := []state.Write{progress.Put(1), answer.Put("yes")}
+	v, err := state.NewView([]state.Handle{answer}, writes...)
+	require.NoError(t, err)
+	assert.Equal(t, "yes", answer.Get(v))
+	v, err = state.NewView([]state.Handle{answer, progress}, writes...)
+	require.NoError(t, err)
+	assert.Equal(t, 1, progress.Get(v))
+	_, err = state.NewView([]state.Handle{answer}, state.Last[int]("other").Put(1))
+	require.ErrorIs(t, err, state.ErrUnknownChannel)
+}
+
 // An error is a ChannelError that names the channel.
 func TestApplyNamesTheChannelOfAnError(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,9 @@ import (
 type View interface{ statecore.View }
 
 // NewView returns the state of a graph with these channels. It applies the writes
-// in order, as one task would. Use it to test a node or a reducer without a graph.
+// in order, as one task would. Use it to test a node or a reducer without a graph, or to
+// read the update of a task. Writes to an internal channel that is not one of these are left out; see
+// [Channel.Internal]. A write to any other channel is an error.
 // An error is a [ChannelError], or joins several of them.
 func NewView(channels []Handle, writes ...Write) (View, error) {
 	schema, err := statecore.NewSchema(channels...)
@@ -19,7 +21,7 @@ func NewView(channels []Handle, writes ...Write) (View, error) {
 		return nil, err
 	}
 	tx := schema.Begin(schema.Empty())
-	if err := statecore.Apply(tx, 0, writes); err != nil {
+	if err := statecore.Apply(tx, 0, statecore.Known(schema, writes)); err != nil {
 		return nil, err
 	}
 	return tx.Finish(false)

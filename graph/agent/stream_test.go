@@ -71,6 +71,25 @@ func whole(replies ...llm.Message) llm.Model {
 	})
 }
 
+// TestUpdatesOfAnAgentAreRead proves that the channels of an agent read the update of each of its tasks.
+func TestUpdatesOfAnAgentAreRead(t *testing.T) {
+	t.Parallel()
+	set := newSet(t, tools.New("count", "Counts.", func(context.Context, struct{}) (int, error) { return 2, nil }))
+	g := newAgent(t, llmtest.NewScript(llmtest.Call("count", `{}`), llmtest.Say("Two.")), set, agent.Options{})
+	var texts []string
+	for ev, err := range g.Stream(t.Context(), agent.Messages.Put(llm.User("count"))) {
+		require.NoError(t, err)
+		if done, ok := ev.(graph.TaskFinished); ok {
+			wrote, err := state.NewView([]state.Handle{agent.Messages, agent.Result, agent.Usage}, done.Update...)
+			require.NoError(t, err, done.At().Node)
+			for _, m := range agent.Messages.All(wrote) {
+				texts = append(texts, done.At().Node+": "+m.Text())
+			}
+		}
+	}
+	assert.Equal(t, []string{"agent: ", "tools: 2", "agent: Two."}, texts)
+}
+
 // TestChunksOfRun proves that a run has the same kinds of chunks in the same order, whether
 // the model streams or not, and that the texts equal the stored message.
 func TestChunksOfRun(t *testing.T) {

@@ -1,6 +1,9 @@
 package statecore
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Tx is a transaction. It applies the writes of one superstep to a state, in the
 // order of the calls. It is not safe for concurrent use.
@@ -72,6 +75,14 @@ func Apply[W Source](tx *Tx, task int, writes []W) (err error) {
 		}
 	}
 	return nil
+}
+
+// Known returns the writes without those to internal channels that the schema does not have.
+func Known[W Source](s *Schema, writes []W) []W {
+	return slices.DeleteFunc(slices.Clone(writes), func(w W) bool {
+		t := w.Core().channel
+		return t != nil && t.Internal && s.index(t) < 0
+	})
 }
 
 func (tx *Tx) apply(task int, t *Traits, a Action) error {
