@@ -17,7 +17,8 @@ type WrapFunc func(ctx context.Context, call llm.ToolCall, run func(context.Cont
 //
 // It sees a call whose arguments are checked and that a person has approved, if that was
 // necessary. For a call of invoke_tool, it sees the call of the invoked tool. It runs once for all
-// attempts of [WithRetry], and not for calls that are answered without a tool.
+// attempts of [WithRetry], and not for calls that are answered without a tool. For a sub-agent of package agent, run
+// hands over the task and does not wait: the sub-agent has not begun, and the error is nil.
 //
 // Functions add up: two calls of WithWrap with the same function run it twice. Tasks of a subgraph, and of an agent in a
 // tool, inherit the context of the task around them. So a hook or a middleware of a graph must not wrap a context that it

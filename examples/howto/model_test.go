@@ -10,6 +10,7 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm/providers"
 	_ "github.com/weft-go/weft/llm/langchainllm/providers/anthropic"
 	_ "github.com/weft-go/weft/llm/langchainllm/providers/openai"
+	"github.com/weft-go/weft/llm/llmtest"
 )
 
 // The model that the environment names. Without a provider in the environment, this example prints
@@ -52,4 +53,34 @@ func Example_modelByName() {
 	// docs:end
 	fmt.Println(reliable != nil)
 	// Output: true
+}
+
+// docs:begin chosen
+// chosenKey is the key of the model of a run in its context.
+type chosenKey struct{}
+
+// chosen lets the context of a run choose the model. Wrappers, such as those that trace and count, stay around it.
+var chosen = agent.Middleware{
+	Name: "chosen model",
+	WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
+		if m, ok := ctx.Value(chosenKey{}).(llm.Model); ok {
+			c.Model = m
+		}
+		return next(ctx, c)
+	},
+}
+
+// docs:end
+
+// One run asks another model than the agent does otherwise.
+func Example_modelOfOneRun() {
+	small, large := llmtest.NewScript(llmtest.Say("small")), llmtest.NewScript(llmtest.Say("large"))
+	bot := must(agent.New("helper", small, nil, agent.Options{Use: []agent.Middleware{chosen}}))
+	// docs:begin chosenrun
+	ctx := context.WithValue(context.Background(), chosenKey{}, large)
+	snap := must(bot.Invoke(ctx, agent.Messages.Put(llm.User("Plan a week in Athens."))))
+	// docs:end
+	messages := agent.Messages.Get(snap)
+	fmt.Println(messages[len(messages)-1].Text())
+	// Output: large
 }

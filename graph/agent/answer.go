@@ -83,11 +83,14 @@ func (s Structure) form(set *tools.Set) (*answerForm, error) {
 	return s.newForm(name)
 }
 
-// Answer returns the structured answer of the last run. If there is none, the
-// error wraps [ErrNoAnswer] and gives the reason.
+// Answer returns the structured answer of the last run of an agent, which stays in the state until an agent runs
+// again. If there is none, the error wraps [ErrNoAnswer] and gives the reason.
 func Answer[T any](s state.View) (T, error) {
 	var answer T
 	r := Result.Get(s)
+	if r.Agent == "" {
+		return answer, fmt.Errorf("agent: %w: no agent has run in this thread", ErrNoAnswer)
+	}
 	if len(r.Answer) == 0 {
 		return answer, fmt.Errorf("agent %q: %w: %s", r.Agent, ErrNoAnswer, r.whyNoAnswer())
 	}

@@ -116,3 +116,12 @@ func TestSupervisorGetsAStructuredAnswer(t *testing.T) {
 	told := boss.Requests()[1].Messages
 	assert.Equal(t, `{"grade":"good"}`, told[len(told)-1].Text())
 }
+
+func TestAnswerOfAStateInWhichNoAgentHasRun(t *testing.T) {
+	t.Parallel()
+	v, err := state.NewView([]state.Handle{agent.Result})
+	require.NoError(t, err)
+	_, err = agent.Answer[int](v)
+	require.ErrorIs(t, err, agent.ErrNoAnswer)
+	assert.EqualError(t, err, "agent: there is no structured answer: no agent has run in this thread")
+}
