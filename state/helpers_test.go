@@ -136,7 +136,7 @@ func replayed(tb testing.TB, s *statecore.Schema, base state.View, stored ...cha
 func channelErr(tb testing.TB, err error, channel string, want error) {
 	tb.Helper()
 	ce, ok := errors.AsType[*state.ChannelError](err)
-	require.True(tb, ok, "got %v, want a ChannelError", err)
+	require.True(tb, ok, "channel %q: got %v, want a ChannelError", channel, err)
 	require.Equal(tb, channel, ce.Channel)
 	if want != nil {
 		require.ErrorIs(tb, err, want)

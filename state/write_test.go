@@ -84,28 +84,63 @@ func TestWritesFromChangesHaveTheSameEffect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want, stored := changes(t, schema, full, writes...)
-			var again []state.Write
-			for _, c := range stored {
-				if !schema.ChangesAreWrites(c.channel) {
-					_, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data))
-					channelErr(t, err, c.channel, state.ErrStored)
-					for _, w := range writes {
-						if w.Channel() == c.channel {
-							again = append(again, w)
-						}
-					}
-					continue
-				}
-				w, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data))
-				require.NoError(t, err)
-				again = append(again, state.Write{Write: w})
-			}
-			got := commit(t, schema, full, again...)
+			want := commit(t, schema, full, writes...)
+			got := commit(t, schema, full, fromChanges(t, schema, full, writes)...)
 			a, b := all.dump(want), all.dump(got)
 			assert.Equal(t, b, a)
 		})
 	}
+}
+
+// fromChanges returns writes made from the changes that the writes store. Where the changes are no writes, it returns the
+// original ones.
+func fromChanges(t *testing.T, schema *statecore.Schema, v state.View, writes []state.Write) []state.Write {
+	t.Helper()
+	var again []state.Write
+	for _, w := range writes {
+		if !schema.ChangesAreWrites(w.Channel()) {
+			again = append(again, w)
+		}
+	}
+	_, stored := changes(t, schema, v, writes...)
+	for _, c := range stored {
+		w, err := schema.WriteFromChange(c.channel, c.kind, []byte(c.data))
+		if !schema.ChangesAreWrites(c.channel) {
+			channelErr(t, err, c.channel, state.ErrStored)
+			continue
+		}
+		require.NoError(t, err)
+		again = append(again, state.Write{Write: w})
+	}
+	return again
+}
+
+// Subgraphs that run at the same time hand their changes on as writes of two tasks. A kind whose changes merge otherwise than
+// its writes must not have ChangesAreWrites.
+func TestChangesOfTwoTasksHaveTheEffectOfTheirWrites(t *testing.T) {
+	t.Parallel()
+	all := newKinds()
+	schema := schemaOf(t, all.handles()...)
+	full := commit(t, schema, schema.Empty(), all.fill()...)
+	first := []state.Write{
+		all.sum.Put(3), all.max.Put(4), all.custom.Put("d"), all.any.Put("first"), all.list.Put(doc{N: 3}, doc{N: 4}, doc{N: 5}),
+		all.keyed.Put(item{"c", "3"}), all.keyed.Remove("a"), all.set.Put("u"), all.set.Remove("s"), all.entries.Put(map[string][]int{"o": {2}}),
+	}
+	second := []state.Write{
+		all.sum.Put(5), all.max.Put(3), all.custom.Put("e"), all.any.Put("second"), all.list.Put(doc{N: 6}, doc{N: 7}, doc{N: 8}),
+		all.keyed.Put(item{"d", "4"}), all.keyed.Remove("b"), all.set.Put("v"), all.set.Remove("t"), all.entries.Put(map[string][]int{"p": {3}}),
+	}
+	written := map[string]bool{"last": true, "keep": true, "ephemeral": true, "untracked": true} // two tasks cannot write these
+	for _, w := range first {
+		written[w.Channel()] = true
+	}
+	hasEachKind(t, "TestChangesOfTwoTasksHaveTheEffectOfTheirWrites", maps.Keys(written))
+	want, err := step(schema, full, true, first, second)
+	require.NoError(t, err)
+	got, err := step(schema, full, true, fromChanges(t, schema, full, first), fromChanges(t, schema, full, second))
+	require.NoError(t, err)
+	a, b := all.dump(want), all.dump(got)
+	assert.Equal(t, a, b)
 }
 
 func TestChangesAreWritesByKindOfChannel(t *testing.T) {
