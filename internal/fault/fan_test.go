@@ -127,13 +127,28 @@ type observedLease struct {
 
 func (l observedLease) Release(ctx context.Context) error { return l.lease.Release(ctx) }
 
-// startOrResume starts a thread, or resumes it if it has a checkpoint.
+var errBegun = errors.New("another run has begun the thread")
+
+// startOrResume starts a thread, or resumes it if it has a checkpoint. The first checkpoint may be on its way to the database
+// when the process that began the thread is killed, so the thread is looked at again under the lease.
 func startOrResume(ctx context.Context, th *graph.Thread) (*graph.Snapshot, error) {
-	_, err := th.Snapshot(ctx)
-	switch {
-	case errors.Is(err, checkpoint.ErrNotFound):
-		return th.Invoke(ctx, graph.Begin())
-	case err != nil:
+	missing := func(ctx context.Context, _ graph.Running) error {
+		switch _, err := th.Snapshot(ctx); {
+		case err == nil:
+			return errBegun
+		case !errors.Is(err, checkpoint.ErrNotFound):
+			return err
+		}
+		return nil
+	}
+	err := missing(ctx, graph.Running{})
+	if err == nil {
+		var snap *graph.Snapshot
+		if snap, err = th.With(graph.RunOptions{Hooks: &graph.Hooks{Held: missing}}).Invoke(ctx, graph.Begin()); !errors.Is(err, errBegun) {
+			return snap, err
+		}
+	}
+	if !errors.Is(err, errBegun) {
 		return nil, err
 	}
 	return th.Invoke(ctx)
