@@ -40,6 +40,7 @@ type commandBody struct {
 	Params json.RawMessage `json:"params"`
 
 	bytes int64 // of a large command of a WebSocket, as the account of the user has them
+	after int64 // the number of the last event before those of the run that the command starts
 }
 
 // command executes a command of the thread-centric protocol. Errors of commands come with the
@@ -104,8 +105,10 @@ func (c *call) response(log *threadLog, b *commandBody, result any, err error) m
 	return c.success(log, b, result)
 }
 
+// success returns the response to a command. The questions up to its applied_through_seq are old for a client that reads the
+// events of the run: no event says that a question was answered.
 func (c *call) success(log *threadLog, b *commandBody, result any) map[string]any {
-	seq := log.end()
+	seq := lastSeq(b.after)
 	if _, err := c.getFor(ActionRead, runs.Thread, log.thread); err != nil {
 		seq = 0 // the client does not learn that a thread of another user has events
 	}
@@ -131,11 +134,12 @@ func commandFailure(id json.RawMessage, err error) map[string]any {
 }
 
 func (c *call) execute(log *threadLog, b *commandBody) (any, error) {
+	b.after = log.end()
 	switch b.Method {
 	case "run.start":
-		return c.startCommand(log.thread, b.Params)
+		return c.startCommand(log, b)
 	case "input.respond":
-		return c.respond(log.thread, b.Params)
+		return c.respond(log, b)
 	case treeCommand:
 		return c.tree(log, b.Params)
 	}
@@ -153,9 +157,9 @@ type startParams struct {
 
 // startCommand starts a run. It creates the thread if there is none. If the thread waits for an
 // answer, the input is the answer. An input that does not fit the question is refused.
-func (c *call) startCommand(thread string, data json.RawMessage) (any, error) {
+func (c *call) startCommand(log *threadLog, b *commandBody) (any, error) {
 	var p startParams
-	if err := json.Unmarshal(orEmpty(data), &p); err != nil {
+	if err := json.Unmarshal(orEmpty(b.Params), &p); err != nil {
 		return nil, &commandError{codeInvalid, "The parameters cannot be read."}
 	}
 	if p.Assistant == "" {
@@ -167,17 +171,18 @@ func (c *call) startCommand(thread string, data json.RawMessage) (any, error) {
 	if id := q.at(); id != "" && !isUUID(id) {
 		return nil, &commandError{codeInvalid, "The id of the checkpoint is not valid."}
 	}
-	snap, err := c.idleSnapshot(thread)
+	snap, err := c.idleSnapshot(log.thread)
 	if err != nil {
 		return nil, err
 	}
+	b.after = log.end()
 	if open := openQuestions(snap); len(open) > 0 && q.at() == "" && string(orNull(p.Input)) != "null" {
 		if _, err := readAnswers(p.Input, open); err != nil {
 			return nil, &commandError{codeInvalid, "The thread waits for an answer, so the input is taken as the answer: " + err.Error() + ". Answer with input.respond, and send the message then."}
 		}
 		q.Input, q.Command = nil, &command{Resume: p.Input}
 	}
-	a, err := c.start(q, thread)
+	a, err := c.start(q, log.thread)
 	if err != nil {
 		return nil, err
 	}
@@ -277,9 +282,9 @@ type respondParams struct {
 }
 
 // respond answers open questions.
-func (c *call) respond(thread string, data json.RawMessage) (any, error) {
+func (c *call) respond(log *threadLog, b *commandBody) (any, error) {
 	var p respondParams
-	if err := json.Unmarshal(orEmpty(data), &p); err != nil {
+	if err := json.Unmarshal(orEmpty(b.Params), &p); err != nil {
 		return nil, &commandError{codeInvalid, "The parameters cannot be read."}
 	}
 	answers := map[string]json.RawMessage{}
@@ -292,10 +297,11 @@ func (c *call) respond(thread string, data json.RawMessage) (any, error) {
 	if len(answers) == 0 || answers[""] != nil {
 		return nil, &commandError{codeInvalid, "interrupt_id is missing."}
 	}
-	snap, err := c.idleSnapshot(thread)
+	snap, err := c.idleSnapshot(log.thread)
 	if err != nil {
 		return nil, err
 	}
+	b.after = log.end()
 	prompts := map[string]json.RawMessage{}
 	for _, q := range openQuestions(snap) {
 		prompts[q.ID] = q.Prompt
@@ -309,14 +315,14 @@ func (c *call) respond(thread string, data json.RawMessage) (any, error) {
 			return nil, &commandError{codeInvalid, "Question " + id + ": " + err.Error() + "."}
 		}
 	}
-	r, err := c.getFor(ActionRead, runs.Thread, thread)
+	r, err := c.getFor(ActionRead, runs.Thread, log.thread)
 	if err != nil {
 		return nil, err
 	}
 	q := &runRequest{
 		Assistant: r.Graph, Config: p.Config, Metadata: p.Metadata, Command: &command{Resume: encoded(answers), Update: p.Update, Goto: p.Goto},
 	}
-	if _, err := c.start(q, thread); err != nil {
+	if _, err := c.start(q, log.thread); err != nil {
 		return nil, err
 	}
 	return emptyObject, nil

@@ -59,3 +59,39 @@ func TestTheSeqOfTwoStreamsCanBeCompared(t *testing.T) {
 		}
 	}
 }
+
+// The hook of @langchain/react joins a stream after it has sent a command. It takes the questions up to applied_through_seq for
+// old ones, since no event says that a question is answered, and those after it for questions of the new run.
+func TestTheSeqOfACommandIsBetweenTheOldAndTheNewQuestions(t *testing.T) {
+	t.Parallel()
+	w := newWire(t, nil)
+	thread := w.thread()
+	command := func(method string, params map[string]any) int64 {
+		got := w.json(http.MethodPost, "/threads/"+thread+"/commands", map[string]any{"id": 1, "method": method, "params": params})
+		require.Equal(t, "success", got["type"], got)
+		return int64(got["meta"].(map[string]any)["applied_through_seq"].(float64))
+	}
+	read := func(questions int) (list []socketMessage) {
+		w.events(w.send(http.MethodPost, "/threads/"+thread+"/stream/events", map[string]any{"channels": []string{"input"}}), func(e wireEvent) bool {
+			var m socketMessage
+			require.NoError(t, json.Unmarshal([]byte(e.data), &m))
+			list = append(list, m)
+			return len(list) == questions
+		})
+		return list
+	}
+	ask := map[string]any{"assistant_id": "approve", "input": map[string]any{"request": "r"}}
+	assert.Zero(t, command("run.start", ask), "the thread has no events")
+	old := read(1)[0]
+	var data struct {
+		ID string `json:"interrupt_id"`
+	}
+	require.NoError(t, json.Unmarshal(old.Params.Data, &data))
+	assert.GreaterOrEqual(t, command("input.respond", map[string]any{"interrupt_id": data.ID, "response": "yes"}), old.Seq)
+
+	applied := command("run.start", ask) // after the end of the run that has the answer
+	list := read(2)
+	assert.Equal(t, old.Seq, list[0].Seq, "the stream has the answered question, too")
+	assert.GreaterOrEqual(t, applied, list[0].Seq)
+	assert.Less(t, applied, list[1].Seq)
+}

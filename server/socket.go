@@ -261,6 +261,7 @@ const gatherTime = 5 * time.Millisecond
 func (s *socket) subscribe(ctx context.Context, asks []subscriptionCommand, until int64) error {
 	var added []*subscription
 	for _, ask := range asks {
+		ask.body.after = s.log.end()
 		var response any
 		switch {
 		case ask.add == nil && s.subs[ask.id] == nil:

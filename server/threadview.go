@@ -115,6 +115,14 @@ func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
 // one for each reply: 2^20 is more than a run has.
 const maxEvents = 1 << 20
 
+// lastSeq returns the largest seq that the events of the protocol up to an event of the log have, or 0 if there is none.
+func lastSeq(event int64) int64 {
+	if event == 0 {
+		return 0
+	}
+	return (event+1)*maxEvents - 1
+}
+
 // updates adds the update of a node. Its event has the name of the node beside the data.
 func (v *threadView) updates(e *runs.Event, add addEvent) error {
 	var byNode map[string]json.RawMessage

@@ -17,10 +17,17 @@ import (
 var messages = state.Keyed("messages", llm.ByID)
 
 // talkGraph returns a conversation whose replies take a second, or six if the message is "slowly". The tests of
-// streams read the replies while they come. Those that stop or rejoin a run ask for a slow one. The reply to "break" breaks off.
+// streams read the replies while they come. Those that stop or rejoin a run ask for a slow one. The reply to "break" breaks off,
+// and that to "ask" comes after the answer to a question.
 func talkGraph(o graph.Options) (*graph.Graph, error) {
 	b := graph.New("talk", messages)
+	ask := graph.NewInterrupt[orderQuestion, string]("ask")
 	b.Node("reply", func(ctx context.Context, s state.View) (state.Update, error) {
+		if list := messages.Get(s); len(list) > 0 && list[len(list)-1].Text() == "ask" {
+			if _, err := ask.Wait(ctx, orderQuestion{"May I reply?", []string{"yes", "no"}, enum{[]string{"yes", "no"}}}); err != nil {
+				return nil, err
+			}
+		}
 		var reply llm.Message
 		for _, err := range node.Tee(ctx, llm.Stream(ctx, llm.ModelFunc(talk), llm.Request{Messages: messages.Get(s)}, &reply)) {
 			if err != nil {

@@ -274,6 +274,34 @@ describe("the page of the guide", () => {
     assert.deepEqual(await said(page), ["both", "keep A, delete B"]);
   });
 
+  for (const [name, text, end] of [
+    ["stops the next run", "slowly", async (page) => {
+      await page.waitForFunction(() => [...document.querySelectorAll("li")].at(-1)?.textContent.includes(" 2"));
+      assert.equal(await page.getByText("May I reply?").count(), 0);
+      await page.getByText("Stop").click();
+    }],
+    ["shows the error of the next run", "break", (page) => page.getByRole("alert").waitFor()],
+  ]) {
+    test(`${name} after an answer and a reload, without the answered question`, async (t) => {
+      const page = await openPage(t, "chat.html", { graph: "talk" });
+      await page.getByLabel("Message").fill("ask");
+      await page.getByText("Send").click();
+      await page.getByText("yes").click();
+      await page.waitForFunction((text) => [...document.querySelectorAll("li")].at(-1)?.textContent === text, reply("ask"));
+      await page.getByText("Stop").waitFor({ state: "detached" });
+      await page.reload();
+      await page.waitForFunction(() => document.querySelectorAll("li").length === 2);
+      await page.getByLabel("Message").fill(text);
+      await page.getByText("Send").click();
+      await end(page);
+      await page.getByText("Stop").waitFor({ state: "detached" });
+      assert.equal(await page.getByText("May I reply?").count(), 0);
+      await page.getByLabel("Message").fill("one");
+      await page.getByText("Send").click();
+      await page.waitForFunction((text) => [...document.querySelectorAll("li")].at(-1)?.textContent === text, reply("one"));
+    });
+  }
+
   for (const [name, text, cut] of [
     ["that failed", "break", (page) => page.getByRole("alert").waitFor()],
     ["that was stopped", "slowly", (page) => page.getByText("Stop").click()],

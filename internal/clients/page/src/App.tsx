@@ -37,6 +37,7 @@ export default function App() {
   const [threads, setThreads] = useState<{ thread_id: string; metadata?: Record<string, unknown> | null }[]>([]);
   const title = useRef(""); // of a new thread
   const sent = useRef(false); // then the error of an old run is not shown any more
+  const [run, setRun] = useState<string>(); // that this page began, until its end
   const stream = useStream<Record<string, unknown>, Question>({
     apiUrl: query.get("api") ?? "http://127.0.0.1:8123",
     assistantId: query.get("graph") ?? "assistant",
@@ -47,6 +48,7 @@ export default function App() {
       history.replaceState(null, "", `?${query}`);
       void entitle(id).catch(setProblem);
     },
+    onCreated: ({ runId }) => void follow(runId),
   });
   const list = async () => setThreads(await stream.client.threads.search({ metadata: { page }, sortBy: "updated_at", sortOrder: "desc", limit: 50 }));
   // This hook has the id of a new thread before the server has the thread, and an update would get 404.
@@ -55,13 +57,27 @@ export default function App() {
     await stream.client.threads.update(id, { metadata: { page, title: title.current } });
     await list();
   };
-  useEffect(() => void list().catch(setProblem), [stream.isLoading]); // the newest first, also after a run
-  const error = stream.error ?? problem;
-  // After a reload the hook does not have the error of a failed run. The state of the thread has it.
+  // After a reload this hook does not have the error of a failed run. The state of the thread has it.
+  const failure = async (id: string) => (await stream.client.threads.getState(id)).tasks.find((task) => task.error)?.error ?? undefined;
   useEffect(() => {
     const show = (problem: unknown) => !sent.current && setProblem(problem);
-    if (threadId !== null) stream.client.threads.getState(threadId).then(({ tasks }) => show(tasks.find((task) => task.error)?.error ?? undefined), show);
+    if (threadId !== null) failure(threadId).then(show, show);
   }, []);
+  // After a reload it also takes the end of an earlier run for the end of the next one. The server knows when that one ends, and how.
+  const follow = async (runId: string) => {
+    const id = query.get("thread")!;
+    setRun(runId);
+    try {
+      await stream.client.runs.join(id, runId);
+      setProblem(await failure(id));
+    } catch (error) {
+      setProblem(error);
+    }
+    setRun(undefined);
+  };
+  const busy = stream.isLoading || run !== undefined;
+  useEffect(() => void list().catch(setProblem), [busy]); // the newest first, also after a run
+  const error = stream.error ?? problem;
   const begin = () => {
     sent.current = true;
     setProblem(undefined);
@@ -98,8 +114,8 @@ export default function App() {
       {error !== undefined && <p role="alert">{String(error)}</p>}
       <form onSubmit={send}>
         <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} />
-        <button disabled={stream.isLoading || stream.interrupts.length > 0 || text === ""}>Send</button>
-        {stream.isLoading && <button type="button" onClick={() => void stop()}>Stop</button>}
+        <button disabled={busy || stream.interrupts.length > 0 || text === ""}>Send</button>
+        {busy && <button type="button" onClick={() => void stop()}>Stop</button>}
       </form>
     </main>
   );
