@@ -51,7 +51,7 @@ async function openPage(t, path, params) {
     await context.close();
     assert.deepEqual(errors, []);
   });
-  await page.goto(`${origin}/${path}?${new URLSearchParams({ ...params, api })}`);
+  await page.goto(`${origin}/${path}?${new URLSearchParams({ api, ...params })}`);
   return page;
 }
 
@@ -261,6 +261,37 @@ describe("the page of the guide", () => {
     for (let values; values?.result !== "r: yes";) ({ values } = await client.threads.getState(id));
   });
 
+  for (const [name, fill, result] of [
+    ["approves a call of a tool", async (page) => page.getByText("Approve").click(), "deleted 2026-0412"],
+    ["edits a call of a tool", async (page) => {
+      const edited = page.getByLabel("Arguments");
+      const text = await edited.inputValue();
+      await edited.fill("{");
+      assert.ok(await page.getByText("Run with these arguments").isDisabled(), "it is no JSON");
+      await edited.fill(text.replace("2026-0412", "7"));
+      await page.getByText("Run with these arguments").click();
+    }, "deleted 7"],
+    ["gets the reason why an edit does not fit", async (page) => {
+      const edited = page.getByLabel("Arguments");
+      const text = await edited.inputValue();
+      await edited.fill('{"order": 7}');
+      await page.getByText("Run with these arguments").click();
+      await page.getByText("The last answer did not fit").waitFor();
+      await edited.fill(text);
+      await page.getByText("Run with these arguments").click();
+    }, "deleted 2026-0412"],
+  ]) {
+    test(name, async (t) => {
+      const page = await openPage(t, "chat.html", { graph: "shop", api: process.env.PAGES_URL });
+      await page.getByLabel("Message").fill("delete");
+      await page.getByText("Send").click();
+      await page.getByText("May delete_order run").waitFor();
+      await fill(page);
+      await page.locator("li.tool").filter({ hasText: result }).waitFor();
+      await page.getByText("May delete_order run").waitFor({ state: "detached" });
+    });
+  }
+
   test("answers each of two questions by its id", async (t) => {
     const page = await openPage(t, "chat.html", { graph: "orders" });
     await page.getByLabel("Message").fill("both");
@@ -336,6 +367,14 @@ describe("the page of the guide", () => {
     await page.getByText("Send").click();
     await page.getByText("The sum is 5.").waitFor();
     assert.deepEqual(await said(page), ["add 2 3", "add: 5", "The sum is 5."]);
+  });
+
+  test("sends headers of its user", async (t) => {
+    const page = await openPage(t, "chat.html", { graph: "talk", token: "ada" });
+    const command = page.waitForRequest((request) => request.method() === "POST" && request.url().endsWith("/commands"));
+    await page.getByRole("button").click();
+    assert.equal((await command).headers().authorization, "Bearer ada");
+    await page.getByText(`one|${reply("one")}`).waitFor();
   });
 
   test("shows the error of a run", async (t) => {

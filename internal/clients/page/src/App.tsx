@@ -16,7 +16,17 @@ function addressOf(thread?: string) {
 /** What a node asks: an approval of a tool call has a hash, and other questions of this page have options. */
 type Question = { question?: string; options?: string[]; tool?: string; arguments?: unknown; hash?: string; problem?: string };
 
+/** What a text has as JSON, or undefined. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 function Ask({ value, answer }: { value: Question; answer: (value: unknown) => void }) {
+  const [edited, setEdited] = useState(JSON.stringify(value.arguments, null, 2)); // all arguments, also those that stay
   const choices: [string, unknown][] = value.hash
     ? [["Approve", { verdict: "approve", hash: value.hash }], ["Reject", { verdict: "reject", hash: value.hash }]]
     : (value.options ?? []).map((option) => [option, option]);
@@ -25,6 +35,12 @@ function Ask({ value, answer }: { value: Question; answer: (value: unknown) => v
       {value.problem && <p role="alert">The last answer did not fit: {value.problem}</p>}
       <p>{value.hash ? `May ${value.tool} run with ${JSON.stringify(value.arguments)}?` : value.question}</p>
       {choices.map(([name, choice]) => <button key={name} onClick={() => answer(choice)}>{name}</button>)}
+      {value.hash && (
+        <p>
+          <textarea aria-label="Arguments" value={edited} onChange={(event) => setEdited(event.target.value)} />
+          <button disabled={jsonOf(edited) === undefined} onClick={() => answer({ verdict: "edit", hash: value.hash, arguments: jsonOf(edited) })}>Run with these arguments</button>
+        </p>
+      )}
     </section>
   );
 }

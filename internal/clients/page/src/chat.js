@@ -1,5 +1,7 @@
 import { createElement } from "react";
 import { createRoot } from "react-dom/client";
 import App from "./App";
+import Signed from "./Signed";
 
-createRoot(document.getElementById("root")).render(createElement(App));
+const token = new URLSearchParams(location.search).get("token");
+createRoot(document.getElementById("root")).render(token ? createElement(Signed, { token }) : createElement(App));
