@@ -450,7 +450,29 @@ test("the script of docs/chat.md sets the headers and shows a card", limit, asyn
   const field = page.getByRole("textbox", { name: "Message" });
   await field.fill("Make the invoice");
   await field.press("Enter");
-  await page.getByText("Invoice 9007199254740993: 1290.5", { exact: true }).waitFor();
+  await page.getByText("Invoice 9007199254740993: 1290.5").waitFor();
+  await page.getByRole("button", { name: "Pay" }).click();
+  await page.getByText("Pay invoice 9007199254740993.", { exact: true }).waitFor();
+  await page.context().close();
+});
+
+test("weft.send: a message of the application's script is sent like one that is typed", limit, async () => {
+  const { page } = await scripted(quoted("headers.js"));
+  await page.getByRole("textbox", { name: "Message" }).waitFor();
+  const send = (text) => page.evaluate((text) => window.weft.send(text), text);
+  assert.equal(await send(" "), false, "it is empty");
+  const shown = (text) => page.getByText(text, { exact: true }).waitFor();
+  assert.equal(await send("hello"), true);
+  await shown("I got 5 characters of text.");
+  assert.match(page.url(), /#\/.+/, "it has begun a conversation");
+  assert.equal(await send("slow"), true);
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  assert.equal(await send("next"), true, "it waits in the queue");
+  await page.getByRole("button", { name: "Stop" }).click();
+  await shown("I got 4 characters of text.");
+  await page.route("**/runs*", (route) => route.fulfill({ status: 429, contentType: "application/json", body: '{"detail":"Too much."}' }));
+  assert.equal(await send("more"), false);
+  await page.getByRole("alert").filter({ hasText: "The message was not sent. Too much." }).waitFor();
   await page.context().close();
 });
 

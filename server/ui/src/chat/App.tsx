@@ -29,6 +29,9 @@ function useSession(thread: string | undefined): Session | undefined {
   return session?.thread === thread ? session : undefined;
 }
 
+/** sender sends messages for a script of the application, as if the person had typed them in the conversation that is shown. */
+export const sender = { send: (_text: string) => Promise.resolve(false) };
+
 export function App() {
   const { path } = useRoute();
   const thread = path[0];
@@ -85,6 +88,14 @@ export function App() {
       throw error;
     }
   };
+
+  useEffect(() => {
+    sender.send = async (text) => {
+      const words = text.trim();
+      if (!words || uploads.view().some((u) => !u.file && !u.problem)) return false;
+      return (thread ? send : begin)(words).then(() => true, () => false); // the page shows the error
+    };
+  });
 
   return (
     <div className="flex h-full">

@@ -4,7 +4,7 @@ import { start } from "../main";
 import { addCard } from "../parts/cards";
 import { notice } from "../parts/Toast";
 import { tr } from "../texts";
-import { App } from "./App";
+import { App, sender } from "./App";
 
 declare global {
   interface Window {
@@ -12,11 +12,12 @@ declare global {
     weft: {
       card: typeof addCard;
       headers: typeof setCredentials;
+      send: (text: string) => Promise<boolean>;
     };
   }
 }
 
-window.weft = { card: addCard, headers: setCredentials };
+window.weft = { card: addCard, headers: setCredentials, send: (text) => sender.send(text) };
 
 // The browser runs the module once. Unlike the event "load" of its element, the import ends after an await of the module.
 if (config.script !== undefined) import(/* @vite-ignore */ new URL(config.script, location.href).href).catch(() => undefined).then(begin); // the browser tells the errors

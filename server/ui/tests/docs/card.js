@@ -1,3 +1,7 @@
 weft.card("invoice", (element, value) => {
-  element.textContent = `Invoice ${value.number}: ${value.total}`;
+  element.textContent = `Invoice ${value.number}: ${value.total} `;
+  const pay = document.createElement("button");
+  pay.textContent = "Pay";
+  pay.onclick = () => weft.send(`Pay invoice ${value.number}.`);
+  element.append(pay);
 });
