@@ -118,9 +118,16 @@ func (l *lease) acquire(ctx context.Context, steal bool) (grant, error) {
 	var found *loaded
 	text := l.sql(leaseQuery)
 	args := []any{l.tenant, l.thread, l.owner, l.leaseTime.Seconds(), steal, l.recoveries}
+	// A request that is given up may still take effect, also after a release that follows it on another connection. So a
+	// cancelled request waits for its answer as long as a release does.
+	sending, cancel := lingering(ctx, releaseGrace)
+	defer cancel()
 	err := l.retry(ctx, l.timeout, func(t try) error {
 		found = &loaded{}
-		return l.link.send(ctx, t.limit, text, args, found.read)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return l.link.send(sending, t.limit, text, args, found.read)
 	})
 	switch {
 	case err != nil:
