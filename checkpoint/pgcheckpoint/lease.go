@@ -127,7 +127,11 @@ func (l *lease) acquire(ctx context.Context, steal bool) (grant, error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return l.link.send(sending, t.limit, text, args, found.read)
+		err := l.link.send(sending, t.limit, text, args, found.read)
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err() // sending is cancelled also if a deadline has ended ctx
+		}
+		return err
 	})
 	switch {
 	case err != nil:

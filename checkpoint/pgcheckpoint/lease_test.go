@@ -104,8 +104,8 @@ func TestLeaseReadsTheNewestCheckpoint(t *testing.T) {
 	wantNoErr(t, "release", l.Release(ctx))
 }
 
-// A lease may expire while another run asks for the thread. If it is that of the last run which the thread may lose, the
-// other run does not get the thread. Else one process more than [pgcheckpoint.Options.MaxRecoveries] would die.
+// A thread has lost as many runs as it may, but for the one that holds it. The lease of that run expires while another run
+// asks for the thread. The other run does not get it, since one process too many would die.
 func TestLeaseThatExpiresMeanwhileParksTheThread(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -124,6 +124,33 @@ func TestLeaseThatExpiresMeanwhileParksTheThread(t *testing.T) {
 	_, err = store.Lease(t.Context(), "t")
 	wantErr(t, "afterwards", err, pgcheckpoint.ErrParked)
 	assert.ErrorContains(t, err, "the last 6 runs stored no step")
+}
+
+func TestRequestForALeaseReturnsTheErrorOfItsContext(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	store := p.open(t)
+	putAll(t, store, "t", 1)
+	tx, err := p.conn(t).Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), p.sql(`UPDATE weft.cp_thread SET owner = NULL`)) // each request waits for this row
+	require.NoError(t, err)
+	for want, ends := range map[error]func(context.Context) (context.Context, context.CancelFunc){
+		context.DeadlineExceeded: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Millisecond)
+		},
+		context.Canceled: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Millisecond, cancel)
+			return ctx, cancel
+		},
+	} {
+		ctx, cancel := ends(t.Context())
+		_, err := store.Lease(ctx, "t")
+		cancel()
+		wantErr(t, "blocked", err, want)
+	}
+	require.NoError(t, tx.Rollback(t.Context()))
 }
 
 // After a process was killed, its thread stays busy until the lease ends. The error says when.
