@@ -13,8 +13,8 @@ type (
 // requests, as [Limit] does. A [Fallback] is not wrapped, also inside a [Retry], [Limit], [IdleTimeout], [Trace] or [Log]:
 // each model that it asks is, and again in each attempt of a [Retry] around the Fallback.
 //
-// A wrapper that returns another model than the one around its argument also drops the wrappers of inner contexts, such as
-// those that count usage. To change the model, set it in the ModelCall of a middleware of the agent.
+// A wrapper that ignores its argument and returns another model drops the wrappers of inner contexts, such as those that
+// count usage. A middleware of an agent can set another model in the ModelCall: then all wrappers apply.
 //
 // Wrappers add up: two calls of WithWrap with the same wrapper apply it twice. Tasks of a subgraph, and of an agent in a
 // tool, inherit the context of the task around them. So a hook or a middleware of a graph must not wrap a context that it

@@ -17,8 +17,8 @@ import (
 var messages = state.Keyed("messages", llm.ByID)
 
 // talkGraph returns a conversation whose replies take a second, or six if the message is "slowly". The tests of
-// streams read the replies while they come. Those that stop or rejoin a run ask for a slow one. The reply to "break" breaks off,
-// and that to "ask" comes after the answer to a question.
+// streams read the replies while they come. Those that stop or rejoin a run ask for a slow one. The reply to "break" breaks off.
+// The message "ask" is answered after a question.
 func talkGraph(o graph.Options) (*graph.Graph, error) {
 	b := graph.New("talk", messages)
 	ask := graph.NewInterrupt[orderQuestion, string]("ask")

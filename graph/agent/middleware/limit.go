@@ -14,9 +14,9 @@ import (
 
 // A Limit is a maximum number of calls. Zero means no limit.
 type Limit struct {
-	// Run is the limit for one run. Thread is the limit for all runs of a thread. An agent that is
-	// a node keeps the count of model calls only with [graph.SubgraphOptions].Persist: without it, each call of
-	// the node counts from zero, and Thread limits nothing.
+	// Run is the limit for one run. Thread is the limit for all runs of a thread. If the agent is
+	// a node of another graph, [CallLimit] needs [graph.SubgraphOptions].Persist for Thread: without it, the
+	// count begins at zero in each run.
 	Run, Thread int
 	// Tool is the name of a tool, for [ToolLimit]. Empty means all tools together.
 	Tool string

@@ -17,8 +17,8 @@ type History struct {
 	Pruning llm.Pruning
 	// Summarise, if not nil, summarises the dropped messages; see
 	// [llm.SummariseWith]. The summary is stored in the thread, and Summarise is
-	// called again only when the conversation exceeds the budget again. An agent that is a node
-	// keeps the summary only with [graph.SubgraphOptions].Persist, or with Stored. With
+	// called again only when the conversation exceeds the budget again. If the agent is a node of
+	// another graph, this needs [graph.SubgraphOptions].Persist, or Stored. With
 	// Summarise, Pruning.FromUser has no effect, since a summary is a user message.
 	Summarise llm.Summariser
 	// Stored also removes the dropped messages from the stored conversation and
