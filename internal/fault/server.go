@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/user"
@@ -15,8 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // A Stop is the signal that stops a server.
@@ -35,6 +33,7 @@ type Server struct {
 	programs string
 	data     string
 	port     int
+	started  bool                // the port does not change after the first start
 	owner    *syscall.Credential // nil unless this process is root, since PostgreSQL refuses to run as root
 	cmd      *exec.Cmd           // nil while the server is down
 	exited   chan struct{}       // closed when cmd has ended
@@ -63,15 +62,13 @@ func (s *Server) prepare(ctx context.Context, dir string, settings []string) (er
 	if err = s.Chown(s.data); err != nil {
 		return err
 	}
-	if s.port, err = freePort(); err != nil {
-		return err
-	}
+	s.port = randomPort()
 	cmd := s.command(ctx, "initdb", "-D", s.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
 	settings = append([]string{
-		fmt.Sprint("port=", s.port), "listen_addresses='127.0.0.1'", "unix_socket_directories=''", "jit=off",
+		"listen_addresses='127.0.0.1'", "unix_socket_directories=''", "jit=off",
 		"max_connections=200", "fsync=on", "logging_collector=off",
 	}, settings...)
 	return os.WriteFile(filepath.Join(s.data, "postgresql.auto.conf"), []byte(strings.Join(settings, "\n")+"\n"), 0o644)
@@ -90,13 +87,9 @@ func nobody() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
 }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
-}
+// randomPort returns a port below the ports that systems give to listeners on port 0 and to
+// connections of clients. So no such socket takes the port while the server is down.
+func randomPort() int { return 10_000 + rand.IntN(20_000) }
 
 func (s *Server) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.programs, program), args...)
@@ -118,13 +111,14 @@ func (s *Server) Chown(path string) error {
 	return os.Chown(path, int(s.owner.Uid), int(s.owner.Gid))
 }
 
-// Addr returns the host and port of the server.
+// Addr returns the host and port of the server. They are known after the first start.
 func (s *Server) Addr() string { return fmt.Sprint("127.0.0.1:", s.port) }
 
-// URL returns the connection URL of the database postgres.
+// URL returns the connection URL of the database postgres. It is known after the first start.
 func (s *Server) URL() string { return "postgres://postgres@" + s.Addr() + "/postgres?sslmode=disable" }
 
-// Start starts the server and returns when it accepts connections.
+// Start starts the server and returns when it accepts connections. If the port is taken, the
+// first start chooses another port. A later start waits at most a minute for the port.
 func (s *Server) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -134,13 +128,17 @@ func (s *Server) Start(ctx context.Context) error {
 			err = s.waitReady(ctx)
 		}
 		if err == nil {
+			s.started = true
 			return nil
+		}
+		if !s.started {
+			s.port = randomPort()
 		}
 		// Other processes of a killed server may still use its shared memory.
 		select {
 		case <-time.After(50 * time.Millisecond):
 		case <-ctx.Done():
-			return fmt.Errorf("fault: server: start: %w: %w", ctx.Err(), err)
+			return fmt.Errorf("fault: server: start: %w: %w; the log is in %s", ctx.Err(), err, s.log())
 		}
 	}
 }
@@ -150,7 +148,7 @@ func (s *Server) launch() error {
 	if err != nil {
 		return err
 	}
-	cmd := s.command(context.Background(), "postgres", "-D", s.data)
+	cmd := s.command(context.Background(), "postgres", "-D", s.data, "-p", strconv.Itoa(s.port))
 	cmd.Stdout, cmd.Stderr = log, log
 	err = errors.Join(cmd.Start(), log.Close())
 	if err != nil {
@@ -168,20 +166,26 @@ func (s *Server) launch() error {
 // waitReady waits until the server accepts connections. It returns an error if the server
 // has exited.
 func (s *Server) waitReady(ctx context.Context) error {
-	for {
-		conn, err := pgx.Connect(ctx, s.URL())
-		if err == nil {
-			return conn.Close(ctx)
-		}
+	for !s.ready() {
 		select {
 		case <-s.exited:
 			s.cmd = nil
-			return err
+			return errors.New("the server has exited")
 		case <-ctx.Done():
-			return err
+			return errors.Join(ctx.Err(), s.Stop(Kill))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+	return nil
+}
+
+// ready reports whether the server accepts connections. A connection would not tell, since
+// another program may have the port. So ready reads the process id and the status, which are
+// the lines 1 and 8 of the file postmaster.pid.
+func (s *Server) ready() bool {
+	b, err := os.ReadFile(filepath.Join(s.data, "postmaster.pid"))
+	lines := strings.Split(string(b), "\n")
+	return err == nil && len(lines) >= 8 && lines[0] == strconv.Itoa(s.cmd.Process.Pid) && strings.TrimSpace(lines[7]) == "ready"
 }
 
 // Stop stops the server and waits until it has exited. Stop does nothing if the server
@@ -190,7 +194,7 @@ func (s *Server) Stop(how Stop) error {
 	if s.cmd == nil {
 		return nil
 	}
-	if err := s.cmd.Process.Signal(how); err != nil {
+	if err := s.cmd.Process.Signal(how); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("fault: server: stop: %w", err)
 	}
 	<-s.exited
