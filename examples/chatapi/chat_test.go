@@ -365,7 +365,7 @@ func TestIngest(t *testing.T) {
 		}
 		a := start(t, c, rules())
 		for _, b := range []*app{a, a.as("another")} {
-			if got := b.ask("ann", "", "How long is the notice period?").Reply; got != "The notice period is four months. (handbook.md, Handbook > Notice)" {
+			if got := b.ask("ann", "", "What is the notice period?").Reply; got != "The notice period is four months. (handbook.md, Handbook > Notice)" {
 				t.Errorf("got %s", got)
 			}
 			if got := b.ask("", "", "When does the office open?").Reply; !strings.Contains(got, "The office opens at nine.") || !strings.HasSuffix(got, "(faq.json, 0)") {

@@ -7,11 +7,11 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/weft-go/weft/examples/chatapi/internal/offline"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
 	"github.com/weft-go/weft/memory"
 )
@@ -90,16 +90,15 @@ func TestKilled(t *testing.T) {
 			p := launch(t, c, "-pace", "1ms")
 			id := p.thread()
 			threads = append(threads, id)
-			message, replies := spoken(most)
+			message, want := spoken(most)
 			had := p.sayUntil(id, message, most)
 			p = launch(t, c, "-pace", "0")
 			runs := into[[]struct {
 				ID string `json:"run_id"`
 			}](t, p.do("GET", "/threads/"+id+"/runs", ""), http.StatusOK)
 			r := p.do("GET", "/threads/"+id+"/runs/"+runs[0].ID+"/join", "")
-			reply, ok := strings.CutPrefix(p.said("", id), "user: "+message+"\nassistant: ")
-			if !ok || !slices.Contains(replies, reply) {
-				t.Errorf("killed after %d events, and continued with %d %s: got %s", most, r.status, r.body, reply)
+			if got := p.said("", id); got != "user: "+message+"\nassistant: "+want {
+				t.Errorf("killed after %d events, and continued with %d %s: got %s", most, r.status, r.body, got)
 			}
 			if state := p.finish(syscall.SIGTERM); state.ExitCode() != 0 || strings.Contains(p.errs.String(), "ERROR") {
 				t.Errorf("the program ended with %v: %s", state, p.errs)
@@ -112,15 +111,15 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// spoken is a message, with what may be answered: every second one is to be learned, and the others
-// are for the tool. That runs again if the program was killed before its answer was stored.
-func spoken(n int) (message string, replies []string) {
+// spoken is a message with its answer: every second one is to be learned, and the others are for the tool. That runs again
+// if the program was killed before its answer was stored.
+func spoken(n int) (message, answer string) {
 	fact := fmt.Sprintf("locker is number %d", n)
 	if n%2 == 1 {
 		message = "My " + fact + "."
-		return message, []string{fmt.Sprintf("You said: %q. Rules answer here, and no language model (set a key in the environment to choose one): tell me to remember or to forget something, ask what I know about you, or ask something that the documents answer.", message)}
+		return message, fmt.Sprintf("You said: %q. Rules answer here, and no language model (set a key in the environment to choose one). %s", message, offline.Forms)
 	}
-	return "Remember that my " + fact + ".", []string{"I will remember that your " + fact + ".", "I knew that already: your " + fact + "."}
+	return "Remember that my " + fact + ".", "I will remember that your " + fact + "."
 }
 
 // checkOnce wants each session to have a prompt, a message and an answer, and as many facts as sessions.

@@ -36,11 +36,11 @@ var judged = map[string]questiontest.Judgement{
 	"chatapi-04": {Right: []string{"on Saturday from 10:00 to 14:00", "handbook.md"}},
 	"chatapi-05": {Right: []string{"closed on Sunday and Monday"}},
 	"chatapi-06": {Right: []string{"within 30 days with the receipt"}, Wrong: []string{"28 days"}},
-	"chatapi-07": {Right: []string{"Norway", "24.00", "6"}, Wrong: []string{"Austria", "France", "Belgium"}},
-	"chatapi-08": {Right: []string{`lacks "bike"`, "Electric bicycles are repaired, except for their batteries"}},
+	"chatapi-07": {Refused: true, Right: []string{"no passage"}, Wrong: []string{"Austria", "France", "Belgium"}},
+	"chatapi-08": {Refused: true, Right: []string{"no passage"}},
 	"chatapi-09": {Refused: true, Right: []string{"no passage"}, Wrong: []string{"handbook"}},
 	"chatapi-10": {Right: []string{"Plan: team", "37"}, Wrong: []string{"pro", ".md"}},
-	"chatapi-11": {Right: []string{"I will remember", "Lisbon"}},
+	"chatapi-11": {Refused: true, Right: []string{"Say one thing in a message"}, Wrong: []string{"nothing"}},
 	"chatapi-12": {Right: []string{"This will forget, for ever:", "allergic to peanuts", `Answer "yes"`}},
 }
 
@@ -92,7 +92,7 @@ func TestQuestions(t *testing.T) {
 			}
 		}
 		got := talk(t, s, sessions, user, q.Conversation, q.Text)
-		judged[q.ID].Check(t, q, got, strings.Contains(got, offline.NoPassage))
+		judged[q.ID].Check(t, q, got, strings.Contains(got, offline.NoPassage) || strings.HasSuffix(got, offline.Forms))
 	}
 	got := talk(t, s, sessions, "ann", "chatapi-k", "yes")
 	for _, part := range []string{"I forgot:", "you are allergic to peanuts", "still have the words"} {
@@ -132,7 +132,7 @@ An extraordinary meeting is called if a fifth of the members ask for it.
 Boats may be taken out from sunrise to sunset only. Every outing is entered in the logbook before the start.
 `
 
-// What somebody said of anybody is found in a new conversation, the newest first, and a quotation says what it lacks.
+// What somebody said of anybody is found in a new conversation. What is told or quoted has all words of the question.
 func TestFactsAndPassages(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -140,26 +140,21 @@ func TestFactsAndPassages(t *testing.T) {
 		asked string
 		want  string // a regular expression
 	}{
-		{[]string{"My sister Clara has her birthday on 12 May, please remember that"}, "When is Clara's birthday?", "^You told me:\n- your sister Clara has her birthday on 12 May$"},
-		{[]string{"Remember that Clara's birthday is on 12 May"}, "When does Clara have her birthday?", "^You told me:\n- Clara's birthday is on 12 May$"},
+		{[]string{"My sister Clara has her birthday on 12 May."}, "When is Clara's birthday?", "^You told me:\n- your sister Clara has her birthday on 12 May$"},
 		{[]string{"Remember that Clara's birthday is on 12 May"}, "When is Ann's birthday?", "^" + offline.NoPassage},
+		{[]string{"Remember that my name is Ann"}, "What is your name?", "^" + offline.NoPassage},
 		{[]string{"Remember that Clara keeps a boat in the harbour"}, "When may boats be taken out?", "^Boats may be taken out from sunrise"},
-		{[]string{"Remember that my car is a blue Volvo", "I sold it, my car is now a red Fiat"}, "What car do I have?", "(?s)^You told me, the newest first:\n- you sold it, your car is now a red Fiat \\(\\d{4}-\\d\\d-\\d\\d\\)\n- your car is a blue Volvo \\(\\d{4}-\\d\\d-\\d\\d\\)$"},
-		{[]string{"My car is a blue Volvo.", "Actually, my car is a red Fiat."}, "What car do I have?", "(?s)newest first:.*Fiat.*Volvo"},
-		{[]string{"I like tea. I hate coffee."}, "Do I like coffee?", "(?s)^I remember nothing with all of your words\\. You told me, the newest first:\n.*you hate coffee"},
+		{[]string{"I like the general meeting."}, "When is the general meeting?", "^The general meeting takes place each year in March"},
+		{[]string{"Remember that my car is a blue Volvo", "I sold it, my car is now a red Fiat"}, "What car do I have?", "(?s)^You told me:\n.*(Volvo|Fiat) \\(\\d{4}-\\d\\d-\\d\\d\\)\n.*(Fiat|Volvo) \\(\\d{4}-\\d\\d-\\d\\d\\)$"},
+		{[]string{"I like tea. I hate coffee."}, "Do I like coffee?", "(?s)^I remember nothing with all of your words\\. You told me:\n.*you hate coffee"},
 		{[]string{"Remember that my dog is Rex"}, "What is my dog called?", "^I remember nothing with all of your words\\. You told me:\n- your dog is Rex$"},
-		{nil, "When does the club meet?", "(?s)^- The general meeting takes place each year in March.*\n- The meeting decides.*\n- An extraordinary meeting is called"},
-		{[]string{"I like boats."}, "When may boats be taken out?", "^Boats may be taken out from sunrise"},
-		{[]string{"I like boats."}, "What about boats?", "(?s)^You told me:\n- you like boats\n\nIn the documents:\n\nBoats may be taken out from sunrise"},
-		{[]string{"I like boats. I hate boats in winter."}, "What about boats?", "(?s)^You told me, the newest first:\n- .*\n\nIn the documents:\n\nBoats may be taken out from sunrise"},
-		{[]string{"I like trains."}, "What about trains?", "^You told me:\n- you like trains$"},
-		{[]string{"I like boats."}, "Search the documents for boats", "^Boats may be taken out from sunrise"},
-		{nil, "What do I call?", "^" + offline.NoPassage},
-		{nil, "Who calls an extraordinary meeting?", "^An extraordinary meeting is called if"},
-		{nil, "What must be entered before a start?", "^Every outing is entered|^Boats may be taken out"},
-		{nil, "When is the general meeting?", "^The general meeting takes place each year in March"},
+		{nil, "What do I need?", "^" + offline.NoPassage},
+		{nil, "What does the general meeting decide?", "^The meeting decides by simple majority"},
+		{nil, "Which meeting is general?", "^The general meeting takes place each year in March"},
 		{nil, "When is the extraordinary meeting called?", "^An extraordinary meeting is called if"},
-		{nil, "When is the summer meeting of the members?", "^I found nothing with all of your words\\. The closest lacks \"summer\":\n\n"},
+		{nil, "When is the summer meeting of the members?", "^" + offline.NoPassage},
+		{nil, "When may boats not be taken out?", "^" + offline.NoPassage},
+		{nil, "How long may boats be taken out?", "^" + offline.NoPassage},
 	} {
 		s, sessions := newOffline(t), map[string]memory.Session{}
 		_, _, err := knowledge.Collect(s.Base().Ingest(t.Context(), memory.Scope{}, knowledge.Folder(fstest.MapFS{"statutes.md": {Data: []byte(statutes)}}, knowledge.FolderOptions{}), knowledge.IngestOptions{}))
