@@ -151,7 +151,7 @@ func TestConversation(t *testing.T) {
 		for _, a := range []answer{p.newUser().get(address), u.get("/api/documents/none")} {
 			same(t, "another's document", a, 404, `{"error":"This document is not kept any more."}`)
 		}
-		u.asks(id, "How much money is there?")
+		u.asks(id, "What is the budget?")
 		shown := u.asks(id, "When are proposals due?").Values
 		if len(shown.Findings) != 6 || !strings.Contains(shown.Solution, "I found no passage about: evaluation") {
 			t.Errorf("got %+v", shown)
@@ -163,7 +163,7 @@ func TestConversation(t *testing.T) {
 			}
 		}
 		for _, want := range []string{
-			"human: How much money is there?\nai: - The budget is 180,000 EUR including tax. [18]\n\n" + offline.Note + "\nhuman: ",
+			"human: What is the budget?\nai: - The budget is 180,000 EUR including tax. [18]\n\n" + offline.Note + "\nhuman: ",
 			"human: When are proposals due?\nai: - Proposals are due on 2027-04-02 at noon. [14]\n",
 		} {
 			if !strings.Contains(said, want) {

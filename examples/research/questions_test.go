@@ -14,19 +14,19 @@ import (
 )
 
 // judged are the answers to the questions about research, which were written from the README alone. A refused one says
-// that there is no passage with all of the words; it may quote the closest one.
+// that there is no passage with all of the words.
 var judged = map[string]questiontest.Judgement{
 	"research-01": {Right: []string{"27 February 2026 at 12:00 noon"}, Wrong: []string{"6 February", "31 August"}},
-	"research-02": {Right: []string{"6 February 2026"}, Wrong: []string{"27 February"}, Refused: true},
+	"research-02": {Wrong: []string{"27 February"}, Refused: true},
 	"research-03": {Right: []string{"310,000 pounds, including five years of maintenance"}},
 	"research-04": {Right: []string{"price (40 percent), accessibility (35 percent) and maintenance (25 percent)"}},
 	"research-05": {Right: []string{"nine ticket machines", "four ferry piers"}, Wrong: []string{"48", "8 hours"}},
-	"research-06": {Right: []string{"Banknotes are not required."}},
-	"research-07": {Right: []string{"Paper is not accepted."}},
-	"research-08": {Right: []string{"English, Welsh and Polish"}, Refused: true},
+	"research-06": {Wrong: []string{"["}, Refused: true},
+	"research-07": {Wrong: []string{"["}, Refused: true},
+	"research-08": {Wrong: []string{"["}, Refused: true},
 	"research-09": {Wrong: []string{"[", "ravensmoor"}, Refused: true},
 	"research-10": {Refused: true},
-	"research-11": {Right: []string{"repair a fault within 8 hours on working days"}, Wrong: []string{"48 hours"}, Refused: true},
+	"research-11": {Wrong: []string{"48 hours"}, Refused: true},
 	"research-12": {Wrong: []string{"10 seconds"}, Refused: true},
 }
 

@@ -58,7 +58,7 @@ func (s *Server) Open() (*server.Server, error) {
 		Chat: &ui.Chat{
 			Title: "Research", Greeting: "Attach a document that you want to answer, such as a request for proposals, and ask about it.",
 			Suggestions: []string{"What is this document about?", "When are proposals due?", "What is the budget?", "How are proposals evaluated?"},
-			Placeholder: "What must an answer contain?", Login: login,
+			Placeholder: "When are proposals due?", Login: login,
 			Upload: "/api/documents", Accept: ".txt,.md,.pdf,text/plain,text/markdown,application/pdf",
 		},
 		Studio:    &ui.Studio{Login: login},

@@ -5,27 +5,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/weft-go/weft/examples/research/internal/document"
 )
 
 // nothing is what is said of a topic on which no sentence was found.
 const nothing = "I found no passage about that."
 
-// A sentence is quoted with its lines.
-type sentence struct {
-	place, text string
-	passage     int
-	// around are the words of its passage and the heading.
-	around map[string]bool
-}
-
 var (
-	task    = regexp.MustCompile(`(?m)^(Question|Topic): (.*)$`)
-	heading = regexp.MustCompile(`^Under "(.*)":$`)
-	line    = regexp.MustCompile(`^\[(\d+)\] (.*)$`)
-	mark    = regexp.MustCompile(`^([-*+•]|\d+[.)]|\([a-z0-9]+\))\s+`) // of an entry of a list
-	whole   = regexp.MustCompile(`(?i)\b(document|text|file|this|it) about\b|\bsummar(y|i[sz]e)\b`)
+	task  = regexp.MustCompile(`(?m)^(Question|Topic): (.*)$`)
+	whole = regexp.MustCompile(`(?i)\b(document|text|file|this|it) about\b|\bsummar(y|i[sz]e)\b`)
+	// forDate finds the words of a question that a date answers.
+	forDate = regexp.MustCompile(`(?i)\b(when|due|deadlines?|dates?)\b`)
 )
 
 // answer answers a prompt: about findings, a topic or a question.
@@ -39,86 +28,62 @@ func answer(prompt string) string {
 	}
 	all := sentences(prompt)
 	if m[1] == "Topic" {
-		return onTopic(m[2], all)
+		title, _, _ := strings.Cut(m[2], ".")
+		return onTopic(title, all)
 	}
 	if whole.MatchString(m[2]) {
 		return "The document begins with:\n" + quote(all[:min(len(all), 3)])
 	}
-	return newQuestion(m[2], all).answer(all)
+	return onQuestion(m[2], all)
 }
 
-func sentences(prompt string) []sentence {
-	var all []sentence
-	for n, passage := range strings.Split(prompt, "\n\n") {
-		title, text := "", ""
-		var numbers []string // of the line of each byte of the text
-		for l := range strings.SplitSeq(passage, "\n") {
-			if m := heading.FindStringSubmatch(l); m != nil {
-				title = m[1]
-			} else if m := line.FindStringSubmatch(l); m != nil {
-				text += m[2] + " "
-				numbers = append(numbers, slices.Repeat([]string{m[1]}, len(m[2])+1)...)
-			}
-		}
-		if strings.Contains(text, "```") {
-			continue // code, and no sentences
-		}
-		around := set(document.Words(title + " " + text))
-		end := 0
-		for _, s := range document.Sentences(text) {
-			from := end + strings.Index(text[end:], s)
-			end = from + len(s)
-			place := numbers[from]
-			if last := numbers[end-1]; last != place {
-				place += "-" + last
-			}
-			all = append(all, sentence{place, mark.ReplaceAllString(s, ""), n, around})
+// onQuestion quotes the sentences that have all words of a question, and the section whose heading has these words and no
+// others. If the question asks for a date, a sentence has a date in place of the words that ask for it.
+func onQuestion(question string, all []sentence) string {
+	asked := stems(question)
+	if forDate.MatchString(question) {
+		all = forms["Deadlines"].of(all)
+		asked = stems(forDate.ReplaceAllString(question, " "))
+		if len(asked) == 0 {
+			return onTopic("Deadlines", all)
 		}
 	}
-	return all
+	found := slices.DeleteFunc(slices.Clone(all), func(s sentence) bool {
+		return !within(asked, stems(s.text)) && !(within(asked, s.heading) && within(s.heading, asked))
+	})
+	if len(asked) == 0 || len(found) == 0 {
+		return "I found no passage with all words of the question."
+	}
+	return quote(found)
 }
 
-func set(words []string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range words {
-		out[w] = true
-	}
-	return out
-}
-
-func quote(list []sentence) string {
-	if len(list) == 0 {
-		return nothing
-	}
-	lines := make([]string, len(list))
-	for i, s := range list {
-		if runes := []rune(s.text); len(runes) > 300 {
-			s.text = string(runes[:299]) + "…"
-		}
-		lines[i] = fmt.Sprintf("- %s [%s]", s.text, s.place)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// maxOnTopic is how many sentences are quoted on a topic.
-const maxOnTopic = 10
-
-// onTopic quotes the sentences that have the form of a topic, and says that it looked at the form only. A topic of no kind
-// is what the document begins with.
-func onTopic(topic string, all []sentence) string {
-	k := kindOf(topic)
-	if k == nil {
+// onTopic quotes the sentences that have the form of a topic, and says that it looked at the form only. A topic without a
+// form is what the document begins with.
+func onTopic(title string, all []sentence) string {
+	f, ok := forms[title]
+	if !ok {
 		return quote(all[:min(len(all), 3)])
 	}
-	found := slices.DeleteFunc(slices.Clone(all), func(s sentence) bool { return !k.form.MatchString(s.text) })
+	found := f.of(all)
 	if len(found) == 0 {
 		return nothing
 	}
-	shown, part := found, ""
-	if len(found) > maxOnTopic {
-		shown, part = found[:maxOnTopic], fmt.Sprintf(", the first %d of %d", maxOnTopic, len(found))
+	return fmt.Sprintf("%s\n\nRules list only sentences with %s. Others may be about it, too.", quote(found), f.with)
+}
+
+// maxQuoted is how many sentences are quoted.
+const maxQuoted = 10
+
+// quote lists sentences with their lines.
+func quote(found []sentence) string {
+	var lines []string
+	for _, s := range found[:min(len(found), maxQuoted)] {
+		lines = append(lines, fmt.Sprintf("- %s [%s]", s.text, s.place))
 	}
-	return fmt.Sprintf("%s\n\nRules list only sentences with %s%s. Others may be about it, too.", quote(shown), k.with, part)
+	if more := len(found) - maxQuoted; more > 0 {
+		lines = append(lines, fmt.Sprintf("\nThese are the first %d of %d.", maxQuoted, len(found)))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // sought says of findings what is sought and what was not found.

@@ -45,20 +45,28 @@ Passages of b.txt:
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
+	const refusal = "I found no passage with all words of the question."
 	for prompt, want := range map[string]string{
-		"Question: When is it due?" + passages:                                       "- Offers are due on 2027-01-31 at noon. [7]",
-		"Question: How much does it cost?" + passages:                                "- The fee is 300 EUR. [9]",
-		"Question: How many chairs does the town want?":                              "I found no passage with most of these words: \"chairs\", \"town\".",
+		"Question: When are offers due?" + passages:                                  "- Offers are due on 2027-01-31 at noon. [7]",
+		"Question: When is it due?" + passages:                                       "- Offers are due on 2027-01-31 at noon. [7]\n\nRules list only sentences with a date or a period. Others may be about it, too.",
+		"Question: When does it rain?" + passages:                                    refusal,
+		"Question: When does the town want chairs?" + passages:                       refusal,
+		"Question: How many chairs does the town want?":                              refusal,
+		"Question: What does the town want?" + passages:                              "- The town wants 12 chairs. [3]",
+		"Question: What are the fees?" + passages:                                    "- The fee is 300 EUR. [9]\n- It rains. [9]",
+		"Question: What is the notice?" + passages:                                   "- The town wants 12 chairs. [3]\n- They must be red. [3-4]",
+		"Question: How much is the fee?" + passages:                                  refusal,
 		"Question: Where do we send offers?" + passages:                              "- Send offers to chairs@town.example, please. [11]",
-		"Question: Which e-mail do we use for offers?" + passages:                    "I found no passage with all of your words. The closest lacks \"use\":\n- Send offers to chairs@town.example, please. [11]",
-		"Question: What colour are boats?" + passages:                                "I found no passage with most of these words: \"colour\", \"boats\".",
-		"Question: Do red chairs need wheels?" + passages:                            "I found no passage with all of your words. The closest lacks \"wheels\":\n- The town wants 12 chairs. [3]\n- They must be red. [3-4]",
-		"Question: Can I send it by e-mail?" + byMail:                                "I found no passage with all of your words. The closest lacks \"send\":\n- Offers by e-mail are refused. [2]",
-		"Question: How long does the contract run, and can it be extended?" + byMail: "- The contract runs for two years. [4]\n- The town may extend it twice. [4]",
-		"Question: What is mandatory?" + passages:                                    "- They must be red. [3-4]",
-		"Question: Is rain red?" + passages:                                          "I found no passage with all of your words. The closest:\n- They must be red. [3-4]\n- It rains. [9]",
+		"Question: Where do we not send offers?" + passages:                          refusal,
+		"Question: Where don't we send offers?" + passages:                           refusal,
+		"Question: Which e-mail do we use for offers?" + passages:                    refusal,
+		"Question: What colour are boats?" + passages:                                refusal,
+		"Question: Do red chairs need wheels?" + passages:                            refusal,
+		"Question: Can I send it by e-mail?" + byMail:                                refusal,
+		"Question: How long does the contract run, and can it be extended?" + byMail: refusal,
+		"Question: Is rain red?" + passages:                                          refusal,
 		"Question: Does it rain?" + passages:                                         "- It rains. [9]",
-		"Question: how is it?" + passages:                                            "Ask about something that the document may say, in words that it may have.",
+		"Question: how is it?" + passages:                                            refusal,
 		"Question: What is this document about?" + passages:                          "The document begins with:\n- The town wants 12 chairs. [3]\n- They must be red. [3-4]\n- Offers are due on 2027-01-31 at noon. [7]",
 	} {
 		assert.Equal(t, want+"\n\n"+offline.Note, said(t, llm.System("x"), llm.User(prompt)), prompt)
@@ -67,7 +75,7 @@ func TestAnswers(t *testing.T) {
 	for prompt, want := range map[string]string{
 		"Topic: Deadlines. Which dates and deadlines are there?" + passages:                                                         "- Offers are due on 2027-01-31 at noon. [7]\n\nRules list only sentences with a date or a period. Others may be about it, too.",
 		"Topic: Requirements. What must be done, delivered or fulfilled?" + passages:                                                "- They must be red. [3-4]\n\nRules list only sentences with \"must\", \"shall\", \"have to\" or \"required\". Others may be about it, too.",
-		"Topic: Deadlines. Which dates are there?\n\nPassages of a.txt:\n\n[1] " + strings.Repeat("It ends on 3 May. ", 12):         strings.Repeat("- It ends on 3 May. [1]\n", 10) + "\nRules list only sentences with a date or a period, the first 10 of 12. Others may be about it, too.",
+		"Topic: Deadlines. Which dates are there?\n\nPassages of a.txt:\n\n[1] " + strings.Repeat("It ends on 3 May. ", 12):         strings.Repeat("- It ends on 3 May. [1]\n", 10) + "\nThese are the first 10 of 12.\n\nRules list only sentences with a date or a period. Others may be about it, too.",
 		"Topic: Evaluation. How will an answer be judged?" + passages:                                                               "I found no passage about that.",
 		"Topic: Budget. What?\n\nPassages of a.txt:\nnone":                                                                          "I found no passage about that.",
 		"Task: say.\n\nFindings:\n\n## purpose\n- It wants chairs. [3]\n- More. [4]\n\n## budget\nI found no passage about that.\n": "- Purpose: It wants chairs. [3]\n\nRules picked the first sentence on each topic, and no language model. I found no passage about: budget.",
