@@ -119,10 +119,10 @@ func TestColours(t *testing.T) {
 func TestTitlesAreShownEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	f.env = append(f.env, onDay+"=2026-11-22T09:00:00Z") // the events are in the same month
+	f.env = append(f.env, onDay+"=2026-11-22T09:00:00Z") // the events are in the week after
 	f.write("mine.ics", strings.Replace(johns, "SUMMARY:Dentist", "SUMMARY:Dentist \x1b[2K\x1b[1A\u202egnp.exe\u202c\u009b2K", 1))
 	shown := `Dentist \u001b[2K\u001b[1A\u202egnp.exe\u202c\u009b2K`
-	for _, said := range []string{"when is the dentist?", "cancel the dentist", "no", "what's on my calendar this month?", "cancel the dentist", "yes"} {
+	for _, said := range []string{"when is the dentist?", "cancel the dentist", "no", "what's on my calendar next week?", "cancel the dentist", "yes"} {
 		out := f.mine(said)
 		assert.NotRegexp(t, "[\x1b\u009b\u202e\u202c]", out, said)
 		if said != "no" {

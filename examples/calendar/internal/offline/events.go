@@ -2,156 +2,114 @@ package offline
 
 import (
 	"fmt"
-	"regexp"
-	"time"
+	"slices"
+	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 const localTime = "2006-01-02T15:04"
 
-// event looks up events, or what is to be done with them.
-func (d *dialog) event(c clause) ([]act, error) {
-	said := []string{c.fields["topic"], c.fields["to"]}
-	if c.kind != createEvent && c.kind != moveEvent {
-		said = append(said, c.text)
+func (d *dialog) listEvents(said words) ([]act, error) {
+	w, err := d.when(said["time"])
+	if err != nil {
+		return nil, err
 	}
-	for _, text := range said {
-		w := timesOf(text, d.now)
-		if w.wrong != "" {
-			return nil, noSuchDay(w.wrong)
-		}
-		if odd := w.odd(); odd != "" {
-			return nil, notUnderstood(odd)
-		}
-	}
-	switch c.kind {
-	case createEvent:
-		return d.createEvent(c)
-	case moveEvent, deleteEvent:
-		return d.changeEvent(c)
-	}
-	return nil, d.showEvents(c)
+	return nil, d.show("calendar", "list", w.span())
 }
 
-// notUnderstood names words about time.
-func notUnderstood(words string) blocker {
-	return blocker(fmt.Sprintf("I did not understand the time '%s', so I did nothing. Tell me all of it again with a day and a time such as 9:30.", words))
+func (d *dialog) freeTime(said words) ([]act, error) {
+	w, err := d.when(said["time"])
+	if err != nil {
+		return nil, err
+	}
+	params := w.span()
+	if w.exact && w.to.After(w.from) {
+		params["minutes"] = min(30, int(w.to.Sub(w.from).Minutes())) // all of a short time
+	}
+	return nil, d.show("calendar", "free", params)
 }
 
-// noSuchDay names a date that no calendar has.
-func noSuchDay(words string) blocker {
-	return blocker(fmt.Sprintf("There is no such day: '%s'. Tell me all of it again with another day.", words))
+func (d *dialog) searchEvents(said words) ([]act, error) {
+	params, err := d.named(said)
+	if err != nil {
+		return nil, err
+	}
+	return nil, d.show("calendar", "search", params)
 }
 
-func (d *dialog) showEvents(c clause) error {
-	w := timesOf(c.text, d.now)
-	params := object{}
-	if w.any() {
-		params["from"], params["to"] = w.bounds()
+// general are words that an event does not need to have.
+var general = strings.Fields("meeting appointment event with")
+
+// named returns what to search for: the words of a name, and the day.
+func (d *dialog) named(said words) (object, error) {
+	w, err := d.when(said["day"])
+	if err != nil {
+		return nil, err
 	}
-	if c.kind == freeTime {
-		return d.show("calendar", "free", params)
+	query := slices.DeleteFunc(strings.Fields(said["name"]), func(word string) bool { return slices.Contains(general, strings.ToLower(word)) })
+	if len(query) == 0 {
+		return nil, blocker("I do not know which event is meant, so I did nothing. Say its name.")
 	}
-	about := condition(w.rest)
-	if c.kind == searchEvents {
-		about = condition(timesOf(c.fields["topic"], d.now).rest)
-	}
-	if about == "" {
-		return d.show("calendar", "list", params)
-	}
-	params["query"] = about
-	return d.show("calendar", "search", params)
+	params := w.span()
+	params["query"] = strings.Join(query, " ")
+	return params, nil
 }
 
-// bounds are the first and the last time that are named, as a tool takes them.
-func (w when) bounds() (from, to string) {
-	y, m, d := w.from.Date()
-	at := func(hour int) string { return time.Date(y, m, d, hour, 0, 0, 0, time.UTC).Format(localTime) }
+// event finds the one event that is meant.
+func (d *dialog) event(said words) (item, error) {
+	params, err := d.named(said)
+	if err != nil {
+		return item{}, err
+	}
+	found, err := d.search("calendar", params)
+	if err != nil {
+		return item{}, err
+	}
+	return only(found, "event", said)
+}
+
+// begin returns when an event is to begin, and to end if that is said.
+func (d *dialog) begin(said words) (object, error) {
+	w, err := d.when(said["time"])
 	switch {
-	case w.clock && w.length > 0:
-		return w.from.Format(localTime), w.from.Add(w.length).Format(localTime)
-	case w.clock:
-		return w.from.Format(localTime), w.from.Add(time.Hour).Format(localTime)
+	case err != nil:
+		return nil, err
+	case !w.exact:
+		return nil, blocker(fmt.Sprintf("When is '%s' to be? Tell me all of it again with a day and a time at the end, such as: on Friday at 3pm.", said["name"]))
+	case w.to.Equal(w.from):
+		return object{"start": w.from.Format(localTime)}, nil
 	}
-	switch w.part {
-	case "morning":
-		return at(6), at(12)
-	case "afternoon":
-		return at(12), at(18)
-	case "evening", "night":
-		return at(18), at(24)
-	}
-	return w.from.Format(time.DateOnly), w.to.Format(time.DateOnly)
+	return object{"start": w.from.Format(localTime), "end": w.to.Format(localTime)}, nil
 }
 
-// ends finds words that a title does not begin or end with.
-var ends = regexp.MustCompile(`(?i)^(?:an? |the |my )+|[ ,]+(?:on|at|for|with|in|due|by)?$`)
-
-func (d *dialog) createEvent(c clause) ([]act, error) {
-	w := timesOf(c.fields["topic"], d.now)
-	again := "Tell me all of it again with a day and a time."
-	switch {
-	case !w.any():
-		return nil, blocker(fmt.Sprintf("When is '%s' to be? %s", w.rest, again))
-	case w.part != "" && !w.clock:
-		return nil, blocker(fmt.Sprintf("At what time is '%s' to be? %s", w.rest, again))
-	case c.fields["book"] != "":
-		d.notes = append(d.notes, "This is an entry in your calendar only: I can not book anything with anybody.")
+func (d *dialog) createEvent(said words) ([]act, error) {
+	params, err := d.begin(said)
+	if err != nil {
+		return nil, err
 	}
-	if !w.day && w.from.Before(d.now) {
-		w.from = w.from.AddDate(0, 0, 1)
-	}
-	params := object{"start": w.from.Format(localTime)}
-	if w.length > 0 {
-		params["end"] = w.from.Add(w.length).Format(localTime)
-	}
-	if !w.clock {
-		params["start"], params["end"] = w.from.Format(time.DateOnly), w.to.Format(time.DateOnly)
-	}
-	title := w.rest
-	for less := ends.ReplaceAllString(title, ""); less != title; less = ends.ReplaceAllString(title, "") {
-		title = less
-	}
-	if title = unquote(title); title == "" {
-		return nil, blocker("What is the event to be called?")
-	}
-	first, size := utf8.DecodeRuneInString(title)
-	params["title"] = string(unicode.ToUpper(first)) + title[size:]
+	title := []rune(said["name"])
+	title[0] = unicode.ToUpper(title[0])
+	params["title"] = string(title)
 	return d.act("calendar", "create", params)
 }
 
-func (d *dialog) changeEvent(c clause) ([]act, error) {
-	tool, err := d.find("calendar", map[kind]string{moveEvent: "update", deleteEvent: "delete"}[c.kind])
+func (d *dialog) moveEvent(said words) ([]act, error) {
+	params, err := d.begin(said)
 	if err != nil {
 		return nil, err
 	}
-	w := timesOf(c.fields["topic"], d.now)
-	params := object{}
-	if w.any() {
-		params["from"], params["to"] = w.bounds()
-	}
-	one, err := d.chosen("calendar", w.rest, params)
+	found, err := d.event(said)
 	if err != nil {
 		return nil, err
 	}
-	a := act{tool, object{"event_id": one.Event}}
-	if c.kind == deleteEvent {
-		return []act{a}, nil
+	params["event_id"] = found.Event
+	return d.act("calendar", "update", params)
+}
+
+func (d *dialog) deleteEvent(said words) ([]act, error) {
+	found, err := d.event(said)
+	if err != nil {
+		return nil, err
 	}
-	to := timesOf(c.fields["to"], d.now)
-	start, timed := time.Parse(localTime, one.Start)
-	switch {
-	case to.clock && to.day:
-		a.params["start"] = to.from.Format(localTime)
-	case to.clock && timed == nil:
-		a.params["start"] = start.Format(time.DateOnly) + to.from.Format("T15:04")
-	case to.day && to.part == "" && timed == nil:
-		a.params["start"] = to.from.Format(time.DateOnly) + start.Format("T15:04")
-	case to.day && to.part == "":
-		a.params["start"] = to.from.Format(time.DateOnly) // whole days
-	default:
-		return nil, blocker(fmt.Sprintf("To when is %s to be moved? Tell me a day and a time.", one.name()))
-	}
-	return []act{a}, nil
+	return d.act("calendar", "delete", object{"event_id": found.Event})
 }

@@ -2,8 +2,10 @@ package offline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // An item is a thing that a search found: an event, a mail or a task. A free time has only When.
@@ -16,9 +18,7 @@ type item struct {
 	When    string `json:"when"`
 	Start   string `json:"start"`
 	End     string `json:"end"`
-	Folder  string `json:"folder"`
 	From    string `json:"from"`
-	To      string `json:"to"`
 	Place   string `json:"place"`
 	Due     string `json:"due"`
 	Done    string `json:"done"`
@@ -45,16 +45,12 @@ func (i item) line() string {
 	switch {
 	case i.Event != "":
 		return i.When + ": " + i.at()
-	case i.Folder == "sent":
-		return fmt.Sprintf("to %s: %s", i.To, i.Subject)
 	case i.Mail != 0 && i.Unread:
 		return fmt.Sprintf("%s: %s (unread)", i.From, i.Subject)
 	case i.Mail != 0:
 		return i.From + ": " + i.Subject
-	case i.Done != "":
-		return i.Title + " (done)"
 	case i.Due != "":
-		return fmt.Sprintf("%s (due %s)", i.Title, strings.Replace(i.Due, "T", " at ", 1))
+		return fmt.Sprintf("%s (due %s)", i.Title, i.Due)
 	}
 	return i.When + i.Title
 }
@@ -80,4 +76,33 @@ func (i item) hours(day time.Time) string {
 		return start.Format("3:04 PM")
 	}
 	return start.Format("3:04 PM") + " to " + end.Format("3:04 PM")
+}
+
+// only returns the one of the things that is meant: the one that has exactly the name, or the only one.
+func only(found []item, what string, said words) (item, error) {
+	exact := slices.DeleteFunc(slices.Clone(found), func(i item) bool { return !strings.EqualFold(i.Title, said["name"]) })
+	if len(exact) > 0 {
+		found = exact
+	}
+	switch len(found) {
+	case 0:
+		asked := strings.TrimSpace(said["name"] + " " + said["day"])
+		return item{}, blocker(fmt.Sprintf("I found no %s for '%s', so I did nothing.", what, asked))
+	case 1:
+		return found[0], nil
+	}
+	text := fmt.Sprintf("I found %d of them, so I did nothing. Ask again, and say the day or more words of its name:", len(found))
+	for _, one := range found {
+		text += "\n  - " + one.name()
+	}
+	return item{}, blocker(text)
+}
+
+// mentions reports whether a text has the words of a name, one after the other.
+func mentions(text, name string) bool {
+	apart := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	spaced := func(text string) string {
+		return " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), apart), " ") + " "
+	}
+	return strings.Contains(spaced(text), spaced(name))
 }

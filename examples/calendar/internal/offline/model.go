@@ -1,9 +1,9 @@
 // Package offline is a model that needs no key and no network: rules that look
 // at the words of a request, call the calendar's tools and make sentences of
-// what these return. It understands English of a few shapes, lists them when
-// asked for help, and says so when it does not understand. It is there so that
-// the example runs anywhere. It speaks to the graph exactly as a language model
-// would: it sees the messages and the tools' answers, and nothing else.
+// what these return. It understands a few forms of English sentences, lists them
+// when asked for help, and does nothing when a word does not fit them. It is there
+// so that the example runs anywhere. It speaks to the graph exactly as a language
+// model would: it sees the messages and the tools' answers, and nothing else.
 package offline
 
 import (
@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,12 +45,11 @@ func reply(r llm.Request) llm.Message {
 type dialog struct {
 	text   string // what the user said
 	now    time.Time
+	before []llm.Message // the answers to the calls of the turn before
 	done   []llm.Message // the answers, in the order of the calls
 	next   int
 	wanted llm.ToolCall
 	asked  []string // the calls that looked up what the user asked for
-	notes  []string // what else the user is to be told
-	listed []item   // the mails that the turns before have listed or read last
 }
 
 // errAsked stops the planner at a call that has to be made.
@@ -62,7 +60,6 @@ var clock = regexp.MustCompile(`the time is (\S+),`)
 // read finds out where a turn stands.
 func read(messages []llm.Message) *dialog {
 	d := &dialog{now: onClock(time.Now())}
-	listing := map[string]string{} // the tools of the calls that list something or read a mail
 	for _, m := range messages {
 		switch m.Role {
 		case llm.RoleSystem:
@@ -72,41 +69,12 @@ func read(messages []llm.Message) *dialog {
 				}
 			}
 		case llm.RoleUser:
-			d.keepMails(listing)
-			d.text, d.done = m.Text(), nil
-		case llm.RoleAssistant:
-			for _, c := range m.ToolCalls {
-				if tool := tools.Invoked(c); strings.HasPrefix(tool, "list_") || tool == "search_calendar_events" || tool == "read_mail_message" {
-					listing[c.ID] = tool
-				}
-			}
+			d.text, d.before, d.done = m.Text(), d.done, nil
 		case llm.RoleTool:
 			d.done = append(d.done, m)
 		}
 	}
 	return d
-}
-
-// keepMails keeps the mails that a turn has listed, or the one that it has read. A list of other things takes their place, and
-// so does a mail that was to be read and was not.
-func (d *dialog) keepMails(listing map[string]string) {
-	clauses, _ := understand(d.text)
-	if slices.ContainsFunc(clauses, func(c clause) bool { return c.kind == readMail }) {
-		d.listed = nil
-	}
-	for _, answer := range d.done {
-		tool, ok := listing[answer.ToolCallID]
-		if ok {
-			d.listed = nil
-		}
-		var one item
-		switch {
-		case tool == "list_mail_messages":
-			_ = json.Unmarshal([]byte(answer.Text()), &d.listed) // an error lists nothing
-		case tool == "read_mail_message" && json.Unmarshal([]byte(answer.Text()), &one) == nil:
-			d.listed = []item{one}
-		}
-	}
 }
 
 // onClock returns what a clock shows, as a time of UTC, which has each hour of each day.
@@ -144,4 +112,32 @@ func (d *dialog) invoke(category, action string, params object) (llm.Message, er
 		return llm.Message{}, err
 	}
 	return d.call(tools.InvokeTool, object{"tool_name": name, "params": params})
+}
+
+// show looks up what the user asked for.
+func (d *dialog) show(category, action string, params object) error {
+	answer, err := d.invoke(category, action, params)
+	d.asked = append(d.asked, answer.ToolCallID)
+	return err
+}
+
+// search returns what a search finds.
+func (d *dialog) search(category string, params object) (found []item, err error) {
+	answer, err := d.invoke(category, "search", params)
+	if err == nil && json.Unmarshal([]byte(answer.Text()), &found) != nil {
+		return nil, blocker("I could not look that up: " + answer.Text())
+	}
+	return found, err
+}
+
+// An act is a call that changes something, of a tool that was found.
+type act struct {
+	tool   string
+	params object
+}
+
+// act finds the tool for something that is to be done.
+func (d *dialog) act(category, action string, params object) ([]act, error) {
+	name, err := d.find(category, action)
+	return []act{{name, params}}, err
 }

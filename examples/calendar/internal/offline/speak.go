@@ -37,22 +37,18 @@ func speak(messages []llm.Message) string {
 	case r.Cancelled:
 		return "Cancelled: I have not done it."
 	}
-	said, notes, _ := strings.Cut(r.Planner, "\n")
-	asked, byRules := strings.CutPrefix(said, noted)
-	if !byRules {
-		asked, notes = "", r.Planner // help, or a text of the graph
+	asked, byRules := strings.CutPrefix(r.Planner, noted)
+	if !byRules && r.Planner != "" {
+		return r.Planner // why nothing was done, or a text of the graph
 	}
 	var out []string
 	for _, s := range r.Steps {
 		switch {
 		case strings.Contains(asked+" ", " "+s.ID+" "), s.Tool == "read_mail_message":
 			out = append(out, s.show())
-		case !strings.HasPrefix(s.Tool, "list_") && !strings.HasPrefix(s.Tool, "search_") && !strings.HasPrefix(s.Tool, "find_"):
+		case !strings.HasPrefix(s.Tool, "search_"):
 			out = append(out, s.tell(r.Steps))
 		}
-	}
-	if notes = strings.TrimSpace(notes); notes != "" {
-		out = append(out, notes)
 	}
 	if len(out) == 0 {
 		return "There was nothing to do."
@@ -62,57 +58,47 @@ func speak(messages []llm.Message) string {
 
 // tell says what a step did.
 func (s step) tell(steps []step) string {
-	i := s.about(steps)
 	if !s.Success {
 		words := strings.Split(s.Tool, "_")
 		return fmt.Sprintf("I could not %s the %s: %s", words[0], words[len(words)-1], s.Message)
 	}
-	made := i
-	_ = json.Unmarshal([]byte(s.Message), &made) // what was made is in the answer
+	var made item
+	_ = json.Unmarshal([]byte(s.Message), &made) // the answer has what was made
+	i := s.about(steps)
 	switch s.Tool {
 	case "create_calendar_event":
 		return fmt.Sprintf("I've put '%s' into your calendar for %s.", made.Title, made.When)
 	case "create_task":
 		if made.Due != "" {
-			return fmt.Sprintf("I've added the task '%s', due %s.", made.Title, strings.Replace(made.Due, "T", " at ", 1))
+			return fmt.Sprintf("I've added the task '%s', due %s.", made.Title, made.Due)
 		}
 		return fmt.Sprintf("I've added the task '%s'.", made.Title)
 	case "delete_calendar_event":
 		return fmt.Sprintf("I've deleted your %s that was scheduled for %s.", lower(i.Title), i.When)
 	case "update_calendar_event":
-		return fmt.Sprintf("I've moved your %s that was scheduled for %s. It is now on %s.", lower(i.Title), i.When, s.moved())
+		var to struct{ Start string }
+		_ = json.Unmarshal(s.Args, &to)
+		start, _ := time.Parse(localTime, to.Start) // the rules write it so
+		return fmt.Sprintf("I've moved your %s that was scheduled for %s. It is now on %s.", lower(i.Title), i.When, start.Format("Monday 2 January at 3:04 PM"))
 	case "send_mail_message":
 		var mail struct{ To []string }
 		_ = json.Unmarshal(s.Args, &mail)
 		return fmt.Sprintf("I've sent your mail to %s.", strings.Join(mail.To, ", "))
-	case "complete_task":
-		return fmt.Sprintf("I've completed the task %s.", i.name())
 	}
-	return fmt.Sprintf("Done: %s %s.", strings.ReplaceAll(s.Tool, "_", " "), i.name())
-}
-
-// moved says to when a step has moved an event.
-func (s step) moved() string {
-	var to struct{ Start string }
-	_ = json.Unmarshal(s.Args, &to) // the rules write it so
-	if start, err := time.Parse(localTime, to.Start); err == nil {
-		return start.Format("Monday 2 January at 3:04 PM")
-	}
-	day, _ := time.Parse(time.DateOnly, to.Start)
-	return day.Format("Monday 2 January")
+	return fmt.Sprintf("I've completed the task %s.", i.name())
 }
 
 // about finds what an id in the arguments stands for, among what was found.
 func (s step) about(steps []step) item {
 	var want item
-	_ = json.Unmarshal(s.Args, &want) // without an id nothing is found
+	_ = json.Unmarshal(s.Args, &want)
 	for _, other := range steps {
 		var found []item
 		if json.Unmarshal([]byte(other.Message), &found) != nil {
 			continue
 		}
 		for _, i := range found {
-			if want.Event != "" && i.Event == want.Event || want.Mail != 0 && i.Mail == want.Mail || want.Task != 0 && i.Task == want.Task {
+			if i.Event == want.Event && i.Task == want.Task {
 				return i
 			}
 		}
@@ -173,18 +159,15 @@ func (s step) free() string {
 	if json.Unmarshal([]byte(s.Message), &times) != nil {
 		return s.Message
 	}
-	switch {
-	case len(times.Free) > 0:
+	if len(times.Free) > 0 {
 		return "You are free:" + lines(times.Free...) + after(times.Warning)
-	case len(times.Busy) > 0:
-		return "You are not free then:" + lines(times.Busy...) + after(times.Warning)
 	}
-	return "You are not free then." + after(times.Warning)
+	return "You are not free then:" + lines(times.Busy...) + after(times.Warning)
 }
 
 // nothing says that nothing was found, and what was looked for.
 func (s step) nothing() string {
-	var in struct{ Query string }
+	var in struct{ Query, From string }
 	_ = json.Unmarshal(s.Args, &in)
 	switch s.Tool {
 	case "list_calendar_events":
@@ -193,6 +176,9 @@ func (s step) nothing() string {
 		return "You have no open tasks."
 	case "list_mail_messages":
 		return "There is no such mail."
+	}
+	if in.From != "" {
+		return fmt.Sprintf("I found no event that mentions '%s' then.", in.Query)
 	}
 	return fmt.Sprintf("I found no event that mentions '%s'.", in.Query)
 }

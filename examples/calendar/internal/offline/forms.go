@@ -1,0 +1,126 @@
+package offline
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// words are the parts of a sentence that differ, by the name of their group in the form.
+type words map[string]string
+
+// An action does what a sentence asks for: it looks things up, and returns what is to be changed.
+type action func(*dialog, words) ([]act, error)
+
+// A clause is a part of a request that is understood.
+type clause struct {
+	do    action
+	words words
+}
+
+// A form is a sentence that the rules understand. In it, DAY and TIME are such as "on Friday" and "on Friday at 3pm".
+type form struct {
+	sentence string
+	do       action
+	pattern  *regexp.Regexp
+}
+
+// forms are tried in order. The first that fits the whole of a clause counts.
+var forms = compiled([]form{
+	{sentence: `help`, do: (*dialog).help},
+	{sentence: `(?:tell me )?what(?:'?s| is) on my calend[ae]r(?: TIME)?`, do: (*dialog).listEvents},
+	{sentence: `(?:tell me )?what (?:do )?i have TIME`, do: (*dialog).listEvents},
+	{sentence: `(?:when )?am i free(?: TIME)?`, do: (*dialog).freeTime},
+	{sentence: `when is NAME(?: DAY)?`, do: (*dialog).searchEvents},
+	{sentence: `(?:schedule|create|put|move|delete|cancel) .*\b(?:tasks?|mails?)\b.*`}, // it is not about an event
+	{sentence: `(?:schedule|create|put) NAME(?: TIME)?`, do: (*dialog).createEvent},
+	{sentence: `move NAME(?: DAY)? to TIME`, do: (*dialog).moveEvent},
+	{sentence: `(?:delete|cancel) NAME(?: DAY)?`, do: (*dialog).deleteEvent},
+
+	{sentence: `any (?P<unread>unread )?mail`, do: (*dialog).listMail},
+	{sentence: `read the mail from NAME`, do: (*dialog).readMail},
+	{sentence: `send a mail to NAME(?: about (?P<subject>.+?))? saying (?P<body>.+)`, do: (*dialog).sendMail},
+	{sentence: `reply to the (?P<place>first|second|third) one that (?P<body>.+)`, do: (*dialog).replyMail},
+
+	{sentence: `what are my tasks`, do: (*dialog).listTasks},
+	{sentence: `add a task to NAME(?: by DAY)?`, do: (*dialog).createTask},
+	{sentence: `complete the task NAME`, do: (*dialog).completeTask},
+})
+
+// compiled returns the forms with their patterns.
+func compiled(forms []form) []form {
+	parts := strings.NewReplacer("NAME", `(?:(?:an?|my|the) )?(?P<name>.+?)`, "DAY", `(?P<day>`+day+`)`, "TIME", `(?P<time>`+dayAndHour+`)`)
+	for i, f := range forms {
+		forms[i].pattern = regexp.MustCompile(`(?i)^` + parts.Replace(f.sentence) + `[ ?!.]*$`)
+	}
+	return forms
+}
+
+// joint finds where a second clause begins.
+var joint = regexp.MustCompile(`(?i),? and (then )?((?:add|am i|any|cancel|complete|create|delete|move|put|read|reply|schedule|send|tell|what|when)\b)`)
+
+// doubtful finds words in a name that would change what is meant, and have no place in the form. A request with one of
+// them is not understood.
+var doubtful = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
+	strings.Join(weekdays, "s?|") + "s?", months, // a time at another place than the form has it
+	`\d+(?:[:.-]\d+|st|nd|rd|th| ?[ap]m)|(?:at|from|until|till|in|for) \d+|half|quarter|o'clock`,
+	`today|tonight|tomorrow|yesterday|noon|midnight|morning|afternoon|evening|night`,
+	`after|before|until|till|since|minutes?|hours?|days?|weeks?|weekends?|months?|years?`,
+	`daily|weekly|monthly|yearly|each|every|all|any|everything|first|last|next`, // which, or how often
+	`if|unless|except|no|not|don'?t|never|without`,                              // conditions
+	`what|where|which|who|why|how`,                                              // another question
+}, "|") + `)\b`)
+
+// understand takes a request apart where a new verb begins. Ordered says that what comes later is to wait for what
+// comes first. What a mail is to say is never taken apart.
+func understand(text string) (clauses []clause, ordered bool, err error) {
+	text = strings.Join(strings.Fields(text), " ")
+	for {
+		part, at := text, joint.FindStringSubmatchIndex(text)
+		if at != nil {
+			part = text[:at[0]]
+		}
+		c, err := one(part)
+		if c.words["body"] != "" {
+			c, err = one(text)
+			at = nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		clauses = append(clauses, c)
+		if at == nil {
+			return clauses, ordered, nil
+		}
+		ordered = ordered || at[2] >= 0
+		text = text[at[4]:]
+	}
+}
+
+// one finds the form that fits a clause.
+func one(text string) (clause, error) {
+	for _, f := range forms {
+		found := f.pattern.FindStringSubmatch(text)
+		if found == nil {
+			continue
+		}
+		c := clause{f.do, words{}}
+		for i, name := range f.pattern.SubexpNames() {
+			c.words[name] = found[i]
+		}
+		if word := doubtful.FindString(c.words["name"]); word != "" {
+			return c, notUnderstood(fmt.Sprintf("'%s' in '%s'", word, text))
+		}
+		if f.do == nil {
+			break
+		}
+		return c, nil
+	}
+	return clause{}, notUnderstood("'" + text + "'")
+}
+
+func notUnderstood(text string) blocker {
+	return blocker("I did not understand " + text + ". I am a set of rules and not a language model: say help to see what I understand.")
+}
+
+func (d *dialog) help(words) ([]act, error) { return nil, blocker(helpText) }
