@@ -1,13 +1,16 @@
 package offline
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 )
+
+const help = "Rules answer here, and no language model. They understand, for example: find oak chairs under 700; a sofa, but not " +
+	"leather; how much is the Barcelona chair; quote 4 of the second; make a 3D scene of all of them. With a key in the environment " +
+	"a model answers."
 
 // failures begin the sentence about a step that failed or that a person refused.
 var failures = map[string]string{
@@ -15,121 +18,126 @@ var failures = map[string]string{
 	"createQuote": "The quote was not made", "submitOrder": "Nothing was ordered",
 }
 
-// answer says what came of the steps, and what was not understood.
+// answer says what came of the steps, or why there are none.
 func (d *dialogue) answer() string {
-	if len(d.wanted.parts) > 0 {
-		return d.answerParts()
+	w := d.wanted
+	switch words := d.strange(); {
+	case len(words) > 0:
+		return "I did not understand " + quotedList(words) + ". " + help
+	case d.lacks(w.tool):
+		return failures[w.tool] + ": this agent has no tool for it."
+	case w.recalls && len(d.facts) == 0:
+		return "I know nothing about you yet."
+	case w.recalls:
+		return "I know this about you:\n- " + strings.Join(d.facts, "\n- ")
 	}
-	var out []string
-	for i, s := range d.steps {
-		switch {
-		case s.failed:
-			out = append(out, s.outcome()...)
-		case s.tool == "search_products" && i == d.lastSearch():
-			out = append(out, d.found()...)
-		case s.tool == "get_product":
-			out = append(out, "- "+one(s.answer))
+	parts := d.told()
+	if len(Facts(w.said)) > 0 {
+		parts = append(parts, "Thank you, I will remember that.")
+	}
+	return cmp.Or(strings.Join(parts, "\n\n"), help)
+}
+
+// told tells what the steps found and did.
+func (d *dialogue) told() []string {
+	w := d.wanted
+	var parts []string
+	searches := w.products.searches()
+	for i, s := range d.steps { // the searches come first
+		switch conditions := searches[min(i, len(searches)-1)]; {
+		case s.tool != "search_products" || s.failed:
+			parts = append(parts, s.outcome())
+		case len(s.result.Products) > 0:
+			parts = []string{d.list(w.products.tell(conditions), s.result)}
 		default:
-			out = append(out, s.outcome()...)
+			parts = []string{"No product fits all of this: " + w.products.tell(searches[0]) + "."}
 		}
 	}
-	if out = append(out, d.about()...); len(out) == 0 {
-		out = append(out, d.nothingDone())
+	if searched := w.products.any(); !searched && len(d.steps) == 0 || searched && d.found() && len(parts) == 1 {
+		parts = append(parts, d.picked()...)
 	}
-	return paragraphs(slices.Concat(d.wanted.notes, d.misunderstood(), out))
+	return parts
 }
 
-// outcome says what came of an action.
-func (s step) outcome() []string {
+// list tells what a search found, and the conditions that it meets.
+func (d *dialogue) list(conditions string, found result) string {
+	text := fmt.Sprintf("%s (%s)", products(found.All), conditions)
+	if len(found.Products) < found.All {
+		text += fmt.Sprintf("; these are %d of them", len(found.Products))
+	}
+	text += ":\n"
+	for i, p := range found.Products {
+		text += fmt.Sprintf("\n%d. %s", i+1, p)
+	}
+	of := found.Products[0].Details
+	for _, word := range d.liked() {
+		if !d.wanted.products.cheapest && slices.Contains([]string{of.Material, of.Colour, of.Style}, word) {
+			text += "\n\nWhat has " + word + " is first, because I know that you like it."
+		}
+	}
+	return text
+}
+
+// outcome says what came of a call that does something, or why a call failed.
+func (s step) outcome() string {
+	r := s.result
 	switch {
-	case s.failed && failures[s.tool] != "":
-		return []string{failures[s.tool] + ": " + s.answer}
 	case s.failed:
+		return failures[s.tool] + ": " + s.text
 	case s.tool == "generate3D":
-		return []string{fmt.Sprintf("The 3D scene %s is ready: %s", field(s.answer, "id"), field(s.answer, "url"))}
-	case s.tool == "createQuote":
-		return quoted(s.answer)
+		return fmt.Sprintf("The 3D scene %s is ready: %s", r.ID, r.URL)
 	case s.tool == "submitOrder":
-		return []string{fmt.Sprintf("Order %s is submitted, of quote %s: %s €.", field(s.answer, "id"), field(s.answer, "quote_id"), field(s.answer, "total"))}
+		return fmt.Sprintf("Order %s is submitted, of quote %s: %s €.", r.ID, r.QuoteID, amountOf(r.Total))
 	}
-	return nil
+	text := "Quote " + r.ID + ":\n"
+	for _, l := range r.Lines {
+		text += fmt.Sprintf("\n- %d × %s at %s €", l.Quantity, l.Name, amountOf(l.Price))
+	}
+	return text + "\n\nTotal: " + amountOf(r.Total) + " €."
 }
 
-// misunderstood names the words that were not understood, and what follows from it.
-func (d *dialogue) misunderstood() []string {
-	words := d.strangers()
-	if len(words) == 0 {
+// picked tells the products that the request picks out of a list, or why they are not clear.
+func (d *dialogue) picked() []string {
+	w := d.wanted
+	if w.tool+w.pronoun == "" && w.quantity+w.place == 0 && !w.products.cheapest {
 		return nil
 	}
-	line := "I did not understand " + quotedList(words)
-	if d.all > 0 {
-		line += ", and looked without " + map[bool]string{true: "it", false: "them"}[len(words) == 1]
+	list, problem := d.chosen()
+	if problem != "" {
+		return []string{problem}
 	}
-	if line += "."; d.wanted.acts {
-		line += " So nothing was quoted, ordered or made."
+	var lines []string
+	if w.products.cheapest {
+		lines = append(lines, fmt.Sprintf("The cheapest of the %d that I showed:", len(d.shown)))
 	}
-	return []string{line}
-}
-
-// paragraphs joins lines, with an empty line after a list, as Markdown needs it.
-func paragraphs(lines []string) string {
-	listed := func(line string) bool {
-		return strings.HasPrefix(line, "- ") || strings.Contains(line[:min(4, len(line))], ". ")
-	}
-	var text strings.Builder
-	for i, line := range lines {
-		if i > 0 && listed(lines[i-1]) != listed(line) {
-			text.WriteString("\n")
+	for _, p := range list {
+		line := "- " + p.String()
+		if w.quantity > 0 {
+			line = fmt.Sprintf("- %d × %s %s at %s € = %s €", w.quantity, p.ID, p.Name, amountOf(p.Price), amountOf(p.Price*float64(w.quantity)))
 		}
-		text.WriteString(line + "\n")
-	}
-	return strings.TrimSpace(text.String())
-}
-
-func (d *dialogue) lastSearch() int {
-	for i, s := range slices.Backward(d.steps) {
-		if s.tool == "search_products" {
-			return i
-		}
-	}
-	return -1
-}
-
-// found tells the products of the last search, and the conditions that they meet.
-func (d *dialogue) found() (lines []string) {
-	var asked []string
-	f := d.wanted.filters
-	if last, ok := d.did("search_products"); ok && d.all > 0 && d.named() != nil && same(last.arguments, d.named()) {
-		asked = append(asked, quotedList(f.values["category"])+" in the name")
-		f.values = maps.Clone(f.values)
-		delete(f.values, "category")
-	}
-	if conditions := f.String(); conditions != "" {
-		asked = append(asked, conditions)
-	}
-	if words := d.known(d.wanted.words); len(words) > 0 {
-		asked = append(asked, "with "+quotedList(words))
-	}
-	conditions := strings.Join(asked, "; ")
-	switch {
-	case d.lost():
-		return nil
-	case d.all == 0:
-		return []string{"Nothing in the catalogue fits: " + conditions + "."}
-	case d.loose():
-		lines = append(lines, fmt.Sprintf("No product fits all of that (%s). %s with %s:", conditions, products(d.all), quotedList(d.known(d.wanted.words))))
-	case len(d.shown) < d.all:
-		lines = append(lines, fmt.Sprintf("%s (%s); these are the cheapest %d:", products(d.all), conditions, len(d.shown)))
-	default:
-		lines = append(lines, fmt.Sprintf("%s (%s):", products(d.all), conditions))
-	}
-	for i, p := range d.shown {
-		lines = append(lines, fmt.Sprintf("%d. %s", i+1, p))
-	}
-	if last, _ := d.did("search_products"); last.arguments["prefer"] != nil {
-		lines = append(lines, fmt.Sprintf("What has %s is first, because I know that you like it.", last.arguments["prefer"]))
+		lines = append(lines, line)
 	}
 	return lines
+}
+
+func (p product) String() string {
+	d := p.Details
+	text := p.ID + " " + p.Name
+	if by := joined(d.Designer, d.Maker); by != "" {
+		text += " by " + by
+	}
+	if of := joined(d.Material, d.Colour, d.Style); of != "" {
+		text += " (" + of + ")"
+	}
+	if d.Size != "" {
+		text += ", " + d.Size + " cm"
+	}
+	return text + ": " + amountOf(p.Price) + " € a " + cmp.Or(d.Unit, "piece")
+}
+
+// joined joins the texts that are not empty with commas.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), ", ")
 }
 
 func products(n int) string {
@@ -137,126 +145,6 @@ func products(n int) string {
 		return "1 product"
 	}
 	return fmt.Sprintf("%d products", n)
-}
-
-// about tells of the products that the request picks out, and why an action was not done.
-func (d *dialogue) about() []string {
-	w := d.wanted
-	if list := d.lacking(); len(list) > 0 {
-		return list
-	}
-	if len(d.strangers()) > 0 || w.search && d.all == 0 || d.acted() {
-		return nil
-	}
-	if !w.tells() {
-		return nil
-	}
-	list, problem := d.chosen()
-	switch {
-	case w.acts && d.loose():
-		return []string{"Nothing was quoted, ordered or made, because this is not what you asked for."}
-	case problem != "" && (w.acts || len(w.places) > 0):
-		return []string{problem}
-	case problem != "":
-		return nil
-	}
-	return d.prices(list)
-}
-
-// tells reports whether a request asks for more than a list.
-func (w wish) tells() bool {
-	priced := w.price && (len(w.ids) == 0 || w.quantity > 0)
-	return w.acts || priced || len(w.places) > 0 || w.cheapest
-}
-
-// lacking tells of each action of the request that the agent has no tool for.
-func (d *dialogue) lacking() (lines []string) {
-	w := d.wanted
-	for _, action := range []struct {
-		tool   string
-		wanted bool
-	}{{"generate3D", w.scene}, {"createQuote", w.quote || w.again}, {"submitOrder", w.order}} {
-		if action.wanted && !d.can(action.tool) {
-			lines = append(lines, failures[action.tool]+": this agent has no tool for it.")
-		}
-	}
-	return lines
-}
-
-// acted reports whether the last step of this turn was an action.
-func (d *dialogue) acted() bool {
-	if len(d.steps) == 0 {
-		return false
-	}
-	last := d.steps[len(d.steps)-1].tool
-	return last == "generate3D" || last == "createQuote" || last == "submitOrder"
-}
-
-// prices tells the products that were picked, with the price of the quantity that was asked for.
-func (d *dialogue) prices(list []product) (lines []string) {
-	w := d.wanted
-	searched := w.search && len(w.places) == 0 && !w.cheapest
-	for _, p := range list {
-		switch {
-		case w.quantity > 0:
-			lines = append(lines, fmt.Sprintf("- %d × %s %s at %s € = %s €", w.quantity, p.ID, p.Name, amountOf(p.Price), amountOf(p.Price*float64(w.quantity))))
-		case !searched && len(w.ids) == 0:
-			lines = append(lines, "- "+p.String())
-		}
-	}
-	if w.cheapest && len(lines) > 0 {
-		name := "The cheapest"
-		if !w.search {
-			name += fmt.Sprintf(" of the %d that I showed", len(d.shown))
-		}
-		lines = append([]string{name + ":"}, lines...)
-	}
-	return lines
-}
-
-func (p product) String() string {
-	d := p.Details
-	by := strings.Join(slices.DeleteFunc([]string{d.Designer, d.Maker}, func(s string) bool { return s == "" }), ", ")
-	of := strings.Join(slices.DeleteFunc([]string{d.Material, d.Colour, d.Style}, func(s string) bool { return s == "" }), ", ")
-	text := p.ID + " " + p.Name
-	if by != "" {
-		text += " by " + by
-	}
-	if of != "" {
-		text += " (" + of + ")"
-	}
-	if d.Size != "" {
-		text += ", " + d.Size + " cm"
-	}
-	return fmt.Sprintf("%s: %s € a %s", text, amountOf(p.Price), map[bool]string{true: "piece", false: d.Unit}[d.Unit == ""])
-}
-
-func one(answer string) string {
-	var p product
-	if json.Unmarshal([]byte(answer), &p) != nil {
-		return answer
-	}
-	return p.String()
-}
-
-func quoted(answer string) []string {
-	var q struct {
-		ID    string `json:"id"`
-		Lines []struct {
-			Name     string  `json:"name"`
-			Quantity int     `json:"quantity"`
-			Price    float64 `json:"price"`
-		} `json:"lines"`
-		Total float64 `json:"total"`
-	}
-	if json.Unmarshal([]byte(answer), &q) != nil {
-		return []string{answer}
-	}
-	lines := []string{"Quote " + q.ID + ":"}
-	for _, l := range q.Lines {
-		lines = append(lines, fmt.Sprintf("- %d × %s at %s €", l.Quantity, l.Name, amountOf(l.Price)))
-	}
-	return append(lines, "Total: "+amountOf(q.Total)+" €.")
 }
 
 // amountOf writes an amount with a comma between thousands.
@@ -269,29 +157,4 @@ func amountOf(v float64) string {
 		return whole
 	}
 	return whole + "." + cents
-}
-
-func field(answer, name string) string {
-	var all map[string]any
-	if json.Unmarshal([]byte(answer), &all) != nil {
-		return "?"
-	}
-	if n, ok := all[name].(float64); ok {
-		return amountOf(n)
-	}
-	return fmt.Sprint(all[name])
-}
-
-// nothingDone answers a request that no tool was called for.
-func (d *dialogue) nothingDone() string {
-	switch {
-	case d.wanted.recalls && len(d.facts) == 0:
-		return "I know nothing about you yet."
-	case d.wanted.recalls:
-		return "I know this about you:\n- " + strings.Join(d.facts, "\n- ")
-	case len(Facts(d.wanted.said)) > 0 && len(d.strangers()) == 0:
-		return "Thank you, I will remember that."
-	}
-	return "Rules answer here, and no language model. Try: find oak chairs under 700; a sofa, but not leather; how much is the " +
-		"Barcelona chair; quote 4 of the second; make a 3D scene of all of them. With a key in the environment a model answers."
 }

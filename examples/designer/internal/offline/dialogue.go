@@ -8,7 +8,41 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A product is what the tools tell of one.
+// dialogue is what the model knows when it is asked.
+type dialogue struct {
+	tools  []string
+	words  vocabulary
+	facts  []string // what is known of the user
+	wanted wish     // of this turn
+	steps  []step   // of this turn
+	shown  []product
+	quote  string // the id of the last quote
+}
+
+// A step is a call of a tool, and what came of it.
+type step struct {
+	tool, text string
+	failed     bool
+	result     result
+}
+
+// A result is what a tool answers: a list of products, a scene, a quote or an order.
+type result struct {
+	ID       string    `json:"id"`
+	Products []product `json:"products"`
+	All      int       `json:"all_that_fit"`
+	Unknown  []string  `json:"unknown_words"`
+	URL      string    `json:"url"`
+	QuoteID  string    `json:"quote_id"`
+	Total    float64   `json:"total"`
+	Lines    []struct {
+		Name     string  `json:"name"`
+		Quantity int     `json:"quantity"`
+		Price    float64 `json:"price"`
+	} `json:"lines"`
+}
+
+// A product is what the search tells of one.
 type product struct {
 	ID      string  `json:"id"`
 	Name    string  `json:"name"`
@@ -24,122 +58,98 @@ type product struct {
 	} `json:"details"`
 }
 
-// dialogue is what the model knows when it is asked.
-type dialogue struct {
-	tools   []string
-	words   vocabulary
-	facts   []string  // what is known of the user
-	steps   []step    // of this turn
-	shown   []product // the products of the last search, of any turn
-	before  []product // those of the turns before
-	all     int       // how many the last search of this turn had
-	unknown []string  // words that no product has, of the searches of this turn
-	looked  bool      // a product was looked up by id in this turn
-	quoted  []string  // the products of the last quote that was asked for
-	quote   string    // the id of the last quote
-	wanted  wish
-}
-
 func read(r llm.Request) *dialogue {
-	d := &dialogue{}
+	d := &dialogue{words: vocabulary{}}
 	for _, t := range r.Tools {
 		d.tools = append(d.tools, t.Name)
 		if t.Name == "search_products" {
-			d.words = vocabulary{
-				"category": listed(t.Description, "Categories: "), "material": listed(t.Description, "Materials: "),
-				"colour": listed(t.Description, "Colours: "), "style": listed(t.Description, "Styles: "),
+			for i, name := range []string{"Categories: ", "Materials: ", "Colours: ", "Styles: "} {
+				_, list, _ := strings.Cut(t.Description, name)
+				list, _, _ = strings.Cut(list, ".")
+				d.words[columns[i]] = strings.Split(strings.ToLower(list), ", ")
 			}
 		}
 	}
-	calls := map[string]llm.ToolCall{}
 	said := ""
 	for _, m := range r.Messages {
 		switch m.Role {
 		case llm.RoleSystem:
-			d.facts = append(d.facts, known(m.Text())...)
+			d.learn(m.Text())
 		case llm.RoleUser:
-			said, d.steps, d.all, d.looked, d.unknown, d.before = m.Text(), nil, 0, false, nil, d.shown
-		case llm.RoleAssistant:
-			for _, c := range m.ToolCalls {
-				calls[c.ID] = c
-				if c.Name == "createQuote" {
-					d.quoted = productID.FindAllString(string(c.Arguments), -1)
-				}
-			}
+			said, d.steps = m.Text(), nil
 		case llm.RoleTool:
-			c := calls[m.ToolCallID]
-			s := step{tool: c.Name, answer: m.Text(), failed: m.Status == llm.StatusError}
-			_ = json.Unmarshal(c.Arguments, &s.arguments) // what was not JSON was answered with an error
-			d.take(s)
+			d.take(step{tool: m.Name, text: m.Text(), failed: m.Status == llm.StatusError})
 		}
 	}
-	d.wanted = d.understand(said)
+	d.wanted = understand(d.words, said)
+	if w := &d.wanted; w.tool == "submitOrder" && w.pronoun == "it" && w.quantity == 0 && !w.products.any() {
+		w.quoteID = d.quote
+	}
 	return d
 }
 
-func listed(text, name string) []string {
-	_, rest, ok := strings.Cut(text, name)
-	if !ok {
-		return nil
-	}
-	rest, _, _ = strings.Cut(rest, ".")
-	return strings.Split(rest, ", ")
-}
-
-// known returns what a system prompt says of the user, as lines of JSON.
-func known(prompt string) (facts []string) {
+// learn reads what a system prompt says of the user, as lines of JSON.
+func (d *dialogue) learn(prompt string) {
 	for line := range strings.Lines(prompt) {
 		var fact struct {
 			Content string `json:"content"`
 		}
 		if json.Unmarshal([]byte(line), &fact) == nil && fact.Content != "" {
-			facts = append(facts, fact.Content)
+			d.facts = append(d.facts, fact.Content)
 		}
 	}
-	return facts
 }
 
-// take notes the answer of a tool.
+// take notes what came of a call.
 func (d *dialogue) take(s step) {
+	if !s.failed {
+		_ = json.Unmarshal([]byte(s.text), &s.result) // what is no JSON tells nothing
+	}
 	d.steps = append(d.steps, s)
-	var answer struct {
-		product
-		Products []product `json:"products"`
-		All      int       `json:"all_that_fit"`
-		Unknown  []string  `json:"unknown_words"`
+	if len(s.result.Products) > 0 {
+		d.shown = s.result.Products
 	}
-	if s.failed || json.Unmarshal([]byte(s.answer), &answer) != nil {
-		return
-	}
-	switch {
-	case s.tool == "search_products":
-		d.all, d.unknown = answer.All, append(d.unknown, answer.Unknown...)
-		if len(answer.Products) > 0 {
-			d.shown = answer.Products
-		}
-	case s.tool == "get_product" && d.looked:
-		d.shown = append(d.shown, answer.product)
-	case s.tool == "get_product":
-		d.shown, d.looked = []product{answer.product}, true
-	case s.tool == "createQuote":
-		d.quote = answer.ID
+	if s.tool == "createQuote" && !s.failed {
+		d.quote = s.result.ID
 	}
 }
 
-// missing reports whether the catalogue has no product of an id that was looked up in this turn.
-func (d *dialogue) missing(id string) bool {
-	return slices.ContainsFunc(d.steps, func(s step) bool { return s.tool == "get_product" && s.failed && s.arguments["id"] == id })
-}
-
-// did returns the last step of a tool in this turn.
-func (d *dialogue) did(tool string) (step, bool) {
-	for _, s := range slices.Backward(d.steps) {
+// did returns the result of the last call of a tool in this turn.
+func (d *dialogue) did(tool string) (r result, ok bool) {
+	for _, s := range d.steps {
 		if s.tool == tool {
-			return s, true
+			r, ok = s.result, true
 		}
 	}
-	return step{}, false
+	return r, ok
 }
 
-// can reports whether there is such a tool.
-func (d *dialogue) can(tool string) bool { return slices.Contains(d.tools, tool) }
+// found reports whether a search of this turn found products.
+func (d *dialogue) found() bool {
+	r, _ := d.did("search_products")
+	return len(r.Products) > 0
+}
+
+// strange are the words of the request that the rules do not understand, and those that no product has.
+func (d *dialogue) strange() []string {
+	words := d.wanted.products.strange
+	r, _ := d.did("search_products")
+	for _, word := range d.wanted.products.names() {
+		if slices.ContainsFunc(r.Unknown, func(unknown string) bool { return strings.Contains(word, unknown) }) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// liked are the values of the catalogue that the user is known to prefer.
+func (d *dialogue) liked() (words []string) {
+	for _, fact := range d.facts {
+		said, ok := strings.CutPrefix(strings.ToLower(fact), "i prefer ")
+		list := strings.Fields(said)
+		if _, word, n := d.words.at(list); ok && n > 0 && n == len(list) {
+			words = append(words, word)
+		}
+	}
+	return words
+}

@@ -15,41 +15,35 @@ var shapes = []struct {
 	kind memory.Kind
 	form *regexp.Regexp
 }{
-	{memory.Preference, regexp.MustCompile(`(?i)\b(i|we) (really |always |usually )?(prefer|like|love|hate|dislike|do not like|don't like)\b`)},
-	{memory.Relationship, regexp.MustCompile(`(?i)\b(my|our) (client|contractor|architect|supplier|boss|partner|colleague|customer) (is|are)\b`)},
-	{memory.Context, regexp.MustCompile(`(?i)\b(we|i) (talked about|discussed|decided|agreed)\b`)},
-	{memory.Plain, regexp.MustCompile(`(?i)\b((i am|i'm|we are|we're) working on|(my|our) (budget|project|office|house|flat|room|deadline) (is|has)|i live in)\b`)},
+	{memory.Preference, regexp.MustCompile(`(?i)^(i|we) prefer\b`)},
+	{memory.Relationship, regexp.MustCompile(`(?i)^(my|our) client is\b`)},
+	{memory.Context, regexp.MustCompile(`(?i)^(i|we) discussed\b`)},
+	{memory.Plain, regexp.MustCompile(`(?i)^(i am|i'm|we are|we're) working on\b`)},
 }
 
-var sentence = regexp.MustCompile(`[^.!?\n]+`)
+var (
+	sentence = regexp.MustCompile(`[^.!?\n]+\??`)
+	// asking is a word of a sentence that wants something.
+	asking = regexp.MustCompile(`(?i)\b(find|show|need|want|how|what|which|quote|order|make)\b|\?`)
+)
 
-// A Fact is what a sentence says.
-type Fact struct {
-	Kind memory.Kind
-	Text string
-}
-
-// Facts returns what a user's words say that is worth knowing later. A question says nothing.
-func Facts(said string) (facts []Fact) {
-	for _, at := range sentence.FindAllStringIndex(said, -1) {
-		if at[1] < len(said) && said[at[1]] == '?' {
-			continue
-		}
-		text := strings.TrimSpace(said[at[0]:at[1]])
+// Facts returns what a user's words say that is worth knowing later. A sentence that asks for something says nothing.
+func Facts(said string) (facts []extract.Proposal) {
+	for _, text := range sentence.FindAllString(said, -1) {
+		text = strings.TrimSpace(text)
 		for _, s := range shapes {
-			if s.form.MatchString(text) {
-				facts = append(facts, Fact{s.kind, text})
-				break
+			if s.form.MatchString(text) && !asking.MatchString(text) {
+				facts = append(facts, extract.Proposal{Kind: s.kind, Content: text, Evidence: text, Importance: 0.5})
 			}
 		}
 	}
 	return facts
 }
 
-// withoutFacts returns a text without the sentences that only tell something.
+// withoutFacts returns a text without the sentences that are facts.
 func withoutFacts(said string) string {
 	return sentence.ReplaceAllStringFunc(said, func(text string) string {
-		if len(Facts(text)) > 0 && !searching.MatchString(text) {
+		if len(Facts(text)) > 0 {
 			return " "
 		}
 		return text
@@ -57,11 +51,8 @@ func withoutFacts(said string) string {
 }
 
 // Extractor finds facts in a turn by rules, as a model's extractor does by asking.
-var Extractor = extract.ExtractorFunc(func(_ context.Context, t extract.Turn) (list []extract.Proposal, err error) {
-	for _, f := range Facts(t.User) {
-		list = append(list, extract.Proposal{Kind: f.Kind, Content: f.Text, Evidence: f.Text, Importance: 0.5})
-	}
-	return list, nil
+var Extractor = extract.ExtractorFunc(func(_ context.Context, t extract.Turn) ([]extract.Proposal, error) {
+	return Facts(t.User), nil
 })
 
 // Verifier supports every fact of [Extractor], which copies the user's words and asks nobody.

@@ -1,8 +1,7 @@
-// Package offline is a model that needs no key and no network: rules that look at the words of a
-// request, call the tools of the platform and make sentences of what these return. It understands
-// English of a few shapes, and says what it can do when it understands nothing. It knows of the
-// catalogue what the description of its search tool says, and of the user what the system prompt
-// says: it sees what a language model would see, and nothing else.
+// Package offline is a model that needs no key and no network: rules that read a request, call the
+// tools of the platform and make sentences of what these return. The rules understand a few forms of
+// English, see request.go and description.go. They answer no request with a word that has no place in it. They know of the catalogue what the description of its search tool says, and of the
+// user what the system prompt says: they see what a language model would see, and nothing else.
 package offline
 
 import (
@@ -30,22 +29,11 @@ func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, e
 // reply is the next message: tool calls while there is something to do, and then the answer.
 func reply(r llm.Request) llm.Message {
 	d := read(r)
-	next, ok := d.next()
-	if !ok || r.ToolChoice.Mode == llm.ToolsNone {
+	tool, args := d.next()
+	if tool == "" || r.ToolChoice.Mode == llm.ToolsNone {
 		return llm.Assistant(d.answer())
 	}
-	arguments, err := json.Marshal(next.arguments)
-	if err != nil {
-		return llm.Assistant("I could not call " + next.tool + ": " + err.Error())
-	}
+	arguments, _ := json.Marshal(args) // texts and numbers, which always have a form in JSON
 	// The number of messages only grows, so no two calls of a conversation have one id.
-	return llm.Assistant("", llm.ToolCall{ID: fmt.Sprintf("call_%d", len(r.Messages)), Name: next.tool, Arguments: arguments})
-}
-
-// A step is a call of a tool, and what came of it.
-type step struct {
-	tool      string
-	arguments map[string]any
-	answer    string
-	failed    bool
+	return llm.Assistant("", llm.ToolCall{ID: fmt.Sprintf("call_%d", len(r.Messages)), Name: tool, Arguments: arguments})
 }

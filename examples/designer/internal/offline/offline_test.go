@@ -52,33 +52,39 @@ func TestNext(t *testing.T) {
 		llm.Assistant("", llm.ToolCall{ID: "2", Name: "createQuote", Arguments: []byte(`{}`)}),
 		llm.ToolResult(llm.ToolCall{ID: "2", Name: "createQuote"}, `{"id":"Q-1a","lines":[],"total_eur":30}`),
 		llm.Assistant("Quoted."))
-	both := append(searched[:4:4], llm.User("order 4 of the first and 2 of the second"),
+	ordered := append(searched[:4:4], llm.User("order 4 of the first"),
 		llm.Assistant("", llm.ToolCall{ID: "2", Name: "createQuote", Arguments: []byte(`{}`)}),
-		llm.ToolResult(llm.ToolCall{ID: "2", Name: "createQuote"}, `{"id":"Q-1b","lines":[],"total_eur":80}`))
-	require.Equal(t, "submitOrder", ask(t, both...).ToolCalls[0].Name)
+		llm.ToolResult(llm.ToolCall{ID: "2", Name: "createQuote"}, `{"id":"Q-1b","lines":[],"total_eur":40}`))
+	require.Equal(t, "submitOrder", ask(t, ordered...).ToolCalls[0].Name)
 	tests := []struct {
 		before []llm.Message
 		said   string
 		want   string // the call, or what is in the answer
 	}{
 		{nil, "Find oak office chairs below 1,200 €", `search_products {"category":"office chair","limit":10,"material":"oak","max_price":1199.99}`},
-		{nil, "show me red shelves by Rams", `search_products {"category":"shelf","colour":"red","limit":10,"query":"rams"}`},
-		{nil, "tell me of P017", `get_product {"id":"P017"}`},
-		{nil, "order 4 of P017", `get_product {"id":"P017"}`},
+		{nil, "show me red chairs by Rams", `search_products {"category":"chair","colour":"red","limit":10,"query":"rams"}`},
+		{nil, "find P017", `search_products {"limit":10,"query":"p017"}`},
+		{nil, "order 4 of P017", `search_products {"limit":10,"query":"p017"}`},
 		{nil, "order Q-1a2b", `submitOrder {"quote_id":"Q-1a2b"}`},
-		{nil, "make a 3D scene", "Tell me which products first"},
+		{nil, "order it", "Tell me which products first"},
+		{nil, "make a 3D scene of them", "Tell me which products first"},
 		{nil, "what do you know about me?", "I know nothing"},
 		{[]llm.Message{llm.System("You help.\n" + `{"kind":"fact","content":"lives in Oslo"}`)}, "What do you know about me?", "- lives in Oslo"},
 		{[]llm.Message{llm.System(`{"kind":"preference","content":"I prefer walnut"}`)}, "find chairs", `search_products {"category":"chair","limit":10,"prefer":"walnut"}`},
-		{[]llm.Message{llm.System(`{"kind":"preference","content":"I don't like walnut"}`)}, "find chairs", `search_products {"category":"chair","limit":10}`},
+		{[]llm.Message{llm.System(`{"kind":"preference","content":"I prefer walnut to oak"}`)}, "find chairs", `search_products {"category":"chair","limit":10}`},
 		{nil, "I prefer walnut chairs.", "I will remember that"},
-		{nil, "sing a song", `I did not understand "sing", "song"`},
+		{nil, "I prefer walnut, so find chairs", `search_products {"category":"chair","limit":10,"material":"walnut","query":"i prefer so find"}`},
+		{nil, "sing 2 songs", `I did not understand "2"`},
 		{searched, "quote 12 of the second", `createQuote {"items":[{"product_id":"P002","quantity":12}]}`},
 		{searched, "quote all of them", `createQuote {"items":[{"product_id":"P001","quantity":1},{"product_id":"P002","quantity":1}]}`},
-		{searched, "render these in 3d", `generate3D {"product_ids":["P001","P002"],"prompt":"render these in 3d"}`},
-		{searched, "buy 2 of the first", `createQuote {"items":[{"product_id":"P001","quantity":2}]}`},
+		{searched, "make a 3D scene of them", `generate3D {"product_ids":["P001","P002"],"prompt":"make a 3D scene of them"}`},
+		{searched, "order two of the first", `createQuote {"items":[{"product_id":"P001","quantity":2}]}`},
+		{searched, "how much are all of them?", "Which of them?"},
+		{searched, "quote it", "Which of them?"},
 		{quoted, "order 4 of the ninth", "has 2 products, so it has no number 9"},
-		{quoted, "submit it, order it", `submitOrder {"quote_id":"Q-1a"}`},
+		{quoted, "order it", `submitOrder {"quote_id":"Q-1a"}`},
+		{quoted, "order 2 of it", "Which of them?"},
+		{quoted, "find chairs and order it", `search_products {"category":"chair","limit":10}`},
 	}
 	for _, tt := range tests {
 		reply := ask(t, append(tt.before[:len(tt.before):len(tt.before)], llm.User(tt.said))...)
@@ -111,22 +117,6 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A quote of several products says which words were read as others.
-func TestPartsHaveNotes(t *testing.T) {
-	t.Parallel()
-	answers := map[string]string{
-		"search_products": `{"products":[{"id":"P001","name":"One","price":10}],"all_that_fit":1}`,
-		"createQuote":     `{"id":"Q-1b","lines":[],"total":40}`,
-	}
-	talk := []llm.Message{llm.User("quote 4 oak chiars and 2 wallnut chairs")}
-	reply := ask(t, talk...)
-	for ; len(reply.ToolCalls) == 1 && len(talk) < 10; reply = ask(t, talk...) {
-		call := reply.ToolCalls[0]
-		talk = append(talk, reply, llm.ToolResult(call, answers[call.Name]))
-	}
-	require.Equal(t, "I read \"chiars\" as \"chair\".\nI read \"wallnut\" as \"walnut\".\nQuote Q-1b:\nTotal: 40 €.", reply.Text())
-}
-
 func FuzzModel(f *testing.F) {
 	f.Add("find oak chairs under 700", `{"products":[]}`)
 	f.Add("quote 99999999999 of the third under 1.2.3", `{"id":1}`)
@@ -147,7 +137,7 @@ func FuzzModel(f *testing.F) {
 
 func ExampleFacts() {
 	for _, f := range offline.Facts("Hello! I prefer oak. Our client is ABC Corp. We discussed marble floors. I'm working on a lobby. Do you like oak?") {
-		fmt.Println(f.Kind, "-", f.Text)
+		fmt.Println(f.Kind, "-", f.Content)
 	}
 	proposals, err := offline.Extractor(context.Background(), extract.Turn{User: "Nice weather."})
 	fmt.Println(len(proposals), err)
