@@ -2,7 +2,6 @@ package offline
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 )
@@ -20,7 +19,6 @@ type arguments struct {
 	Period     string            `json:"period,omitempty"`
 	GroupBy    []string          `json:"groupBy,omitempty"`
 	Aggregates []figure          `json:"aggregates,omitempty"`
-	Columns    []string          `json:"columns,omitempty"`
 	Conditions []csvdb.Condition `json:"conditions,omitempty"`
 	Descending bool              `json:"descending,omitempty"`
 	Limit      int               `json:"limit,omitempty"`
@@ -31,174 +29,50 @@ const (
 	ties       = 6   // rows that are asked for to see whether the first is the only one
 )
 
-// call returns the call that answers the question, or why there is none.
-func (q *question) call() (call, string) {
+// call returns the call that answers the question. If there is none, the question has a problem.
+func (q *question) call() call {
+	if q.problem != "" {
+		return call{}
+	}
+	compared := slices.IndexFunc(q.conditions, func(c csvdb.Condition) bool { return c.Op == "in" })
 	switch {
-	case !slices.ContainsFunc(q.tokens, func(t token) bool { return t.kind != mark && t.kind != joint }):
-		return call{}, q.file.help("")
-	case len(q.rejected) > 0:
-		return call{}, q.file.help("I did not understand " + quoted(q.rejected) + "." + q.hint())
+	case q.describes:
+		q.doubt(q.file.describe())
+	case q.compares && (compared < 0 || q.figure == nil || len(q.groups) > 0):
+		q.doubt("What shall I compare? Name a figure and two values of a column. " + q.file.columnList())
+	case q.compares:
+		q.groups = []string{q.conditions[compared].Column}
+	case q.figure == nil && len(q.groups) > 0:
+		q.doubt("Which figure by " + plain(q.groups[0]) + "? Ask, for example, for the number of rows by " + plain(q.groups[0]) + ".")
+	case q.figure == nil && q.end == nil && !q.noun && q.n == 0:
+		q.doubt(q.file.help(""))
+	}
+	if q.end != nil && q.figure == nil {
+		if q.end.column == nil && q.noun {
+			q.end.column = q.file.only(column.money)
+		}
+		if q.end.column == nil {
+			q.doubt("By which column? Name it, such as: top 3 rows by amount. " + q.file.columnList())
+		}
+	}
+	switch {
 	case q.problem != "":
-		return call{}, q.problem
-	case q.tokens[0].kind == joint && len(q.figures)+len(q.ends)+len(q.groups) == 0 && q.verb == "" && !q.noun: // "and in Bern?"
-		return call{}, "Ask the whole question again."
-	case q.verb == "describe" && len(q.figures)+len(q.groups)+len(q.ends)+len(q.conditions)+len(q.columns)+q.n > 0:
-		return call{}, q.file.help("I can only describe the whole file.")
-	case q.verb == "describe":
-		return call{}, q.file.describe()
-	}
-	if problem := q.settle(); problem != "" {
-		return call{}, problem
-	}
-	if len(q.figures) > 0 {
-		return q.figuresCall(), ""
+		return call{}
+	case q.figure != nil:
+		return q.figureCall()
 	}
 	return q.rowsCall()
 }
 
-// hint says how to name a value that the prompt does not list.
-func (q *question) hint() string {
-	at := slices.IndexFunc(q.file.Columns, func(c column) bool { return c.Type == "text" && len(c.Values) == 0 && !c.Unique })
-	if at < 0 || q.strange == "" {
-		return ""
-	}
-	return " If it is a value, name its column, such as: " + plain(q.file.Columns[at].Name) + " is \"" + shorten(plain(q.strange), 60) + "\"."
-}
-
-func quoted(list []string) string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = "\"" + shorten(plain(s), 60) + "\""
-	}
-	slices.Sort(out)
-	return strings.Join(slices.Compact(out), ", ")
-}
-
-func namesOf(columns []*column) (out []string) {
-	for _, c := range columns {
-		out = append(out, c.Name)
-	}
-	return out
-}
-
-// end returns the superlative of the question, or one without an order.
-func (q *question) end() end {
-	if len(q.ends) == 0 {
-		return end{}
-	}
-	return q.ends[0]
-}
-
-// settle finds out what superlatives and columns are for. It returns why the question has no answer.
-func (q *question) settle() string {
-	e := q.end()
-	ofFigures := len(q.figures) > 0 && (e.column != nil || e.about == rows && q.figures[0].Function != "count")
-	if len(q.ends) > 1 || ofFigures {
-		return "I can answer for one superlative at a time. Ask, for example: the highest " + plain(q.file.example()) + "."
-	}
-	if problem := q.settleComparison(); problem != "" {
-		return problem
-	}
-	at := slices.IndexFunc(q.columns, func(c *column) bool { return c.Type == csvdb.Text })
-	if e.order != 0 && at >= 0 && len(q.groups) == 0 && (e.about == rows || q.n > 0 || len(q.figures) > 0) { // "top 5 customers by total amount"
-		q.groups, q.columns = []string{q.columns[at].Name}, slices.Delete(slices.Clone(q.columns), at, at+1)
-	}
-	switch {
-	case len(q.figures) > 0:
-		return q.settleFigures()
-	case len(q.groups) > 0:
-		return q.chooseFigure()
-	}
-	return ""
-}
-
-// chooseFigure finds the figure of groups for which the question names no function.
-func (q *question) chooseFigure() string {
-	e := q.end()
-	ofColumn := e.column != nil && e.about != rows && q.n == 0
-	switch {
-	case ofColumn && q.which: // "which city has the highest amount": a row says it
-		for _, name := range q.groups {
-			q.columns = append(q.columns, q.file.named(name))
-		}
-		q.groups = nil
-	case ofColumn && len(q.columns) == 0: // "the highest amount by city"
-		q.figures = []figure{newFigure(map[int]string{1: "max", -1: "min"}[e.order], e.column.Name)}
-	case len(q.ends)+q.n > 0 && e.about != rows, e.column != nil, len(q.columns) > 0:
-		return "By which figure? Ask, for example, for the total " + plain(q.file.example()) + " by " + plain(q.groups[0]) + "."
-	default:
-		q.figures = []figure{newFigure("count", "")}
-	}
-	return ""
-}
-
-// settleComparison makes groups of the values that are to be compared.
-func (q *question) settleComparison() string {
-	at := slices.IndexFunc(q.conditions, func(c csvdb.Condition) bool { return c.Op == "in" })
-	switch {
-	case q.verb != "compare":
-		return ""
-	case at < 0 || len(q.groups)+len(q.ends)+q.n > 0:
-		return "What shall I compare? Name two values of a column, such as: compare the total " + plain(q.file.example()) + " of X and Y."
-	}
-	q.groups = []string{q.conditions[at].Column}
-	return ""
-}
-
-// settleFigures settles each figure, and refuses columns that have no purpose.
-func (q *question) settleFigures() string {
-	if len(q.ends)+q.n > 0 && (len(q.groups) == 0 || len(q.ends) == 0) {
-		return "I do not know which group is meant. Ask, for example: which " + plain(q.file.group()) + " has the highest total " + plain(q.file.example()) + "?"
-	}
-	for i := range q.figures {
-		if problem := q.settleFigure(&q.figures[i]); problem != "" {
-			return problem
-		}
-	}
-	if len(q.columns) > 0 {
-		return q.file.help("I did not understand what " + quoted(namesOf(q.columns)) + " is for.")
-	}
-	return ""
-}
-
-// settleFigure gives a figure without a column the only one that can be meant. A total of a word for rows is their number.
-func (q *question) settleFigure(f *figure) string {
-	c := q.file.measure()
-	counted := func(c column) bool { return c.quantity() && slices.Contains(stems(c.Name), f.noun) }
-	switch {
-	case f.Function == "count" && !q.file.nouns()[f.noun] && slices.ContainsFunc(q.file.Columns, counted): // "how many sales"
-		return rowsOrTotal(q.file.example())
-	case f.Function == "count" || f.Column != "":
-	case f.noun != "" && f.Function != "sum":
-		return "I cannot compute with numbers of rows. Ask for the number of rows of each group."
-	case set("sale purchase transaction")[f.noun]:
-		return rowsOrTotal(q.file.example())
-	case f.noun != "":
-		f.Function = "count"
-	case c == nil || f.Function == "count_distinct" || len(q.figures) > 1:
-		return "Of which column is the " + strings.TrimSpace(f.inFull()) + "? " + q.file.columnList()
-	default:
-		f.Column = c.Name
-	}
-	return ""
-}
-
-func rowsOrTotal(column string) string {
-	return "Do you mean the number of rows, or the total " + plain(column) + "? Ask for one of them."
-}
-
-// figuresCall asks for figures. Groups come in their order, or with a superlative the highest or lowest first.
-func (q *question) figuresCall() call {
-	in := arguments{Resource: q.file.ID, Aggregates: q.figures, GroupBy: q.groups, Period: q.period}
+// figureCall asks for a figure. Groups come in their order, or with a superlative the highest or lowest first.
+func (q *question) figureCall() call {
+	in := arguments{Resource: q.file.ID, Aggregates: []figure{*q.figure}, GroupBy: q.groups, Period: q.period}
 	if len(q.groups) > 0 {
-		c, byFigure := q.file.named(q.groups[0]), q.figures[0].Name()
+		c := q.file.named(q.groups[0])
 		in.Limit = manyGroups
 		switch {
-		case len(q.ends)+q.n > 0:
-			in.OrderBy, in.Descending = byFigure, q.end().order >= 0
-			if in.Limit = 10; q.n > 1 {
-				in.Limit = min(q.n, manyGroups)
-			}
+		case q.end != nil:
+			in.OrderBy, in.Descending, in.Limit = q.figure.Name(), q.end.order > 0, 10
 			if c.Empty > 0 {
 				q.conditions = append(slices.Clip(q.conditions), csvdb.Condition{Column: c.Name, Op: "not_empty"})
 			}
@@ -206,7 +80,7 @@ func (q *question) figuresCall() call {
 		case c.number() || c.dated():
 			in.OrderBy = c.Name
 		default:
-			in.OrderBy, in.Descending = byFigure, true
+			in.OrderBy, in.Descending = q.figure.Name(), true
 		}
 	}
 	if in.Conditions = q.conditions; len(in.Conditions) == 0 {
@@ -216,23 +90,16 @@ func (q *question) figuresCall() call {
 }
 
 // rowsCall asks for rows, in the order of a column if there is a superlative.
-func (q *question) rowsCall() (call, string) {
-	in := arguments{Resource: q.file.ID, Columns: namesOf(q.columns), Conditions: q.conditions, Limit: min(q.n, manyGroups)}
-	if len(q.ends) > 0 {
-		e := &q.ends[0]
-		if e.column == nil && q.noun && e.about != rows {
-			e.column = q.file.measure()
-		}
-		if e.column == nil {
-			return call{}, "By which column? Name it, such as: the highest " + plain(q.file.example()) + ". " + q.file.columnList()
-		}
-		in.OrderBy, in.Descending, in.Columns = e.column.Name, e.order > 0, nil
+func (q *question) rowsCall() call {
+	in := arguments{Resource: q.file.ID, Conditions: q.conditions, Limit: min(q.n, manyGroups)}
+	if q.end != nil {
+		in.OrderBy, in.Descending = q.end.column.Name, q.end.order > 0
 		if in.Limit <= 1 {
 			in.Limit = ties
 		}
 	}
 	if len(q.conditions) == 0 {
-		return call{"loadCsvData", in}, ""
+		return call{"loadCsvData", in}
 	}
-	return call{"filterCsvRows", in}, ""
+	return call{"filterCsvRows", in}
 }

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -12,9 +13,7 @@ import (
 type (
 	column struct {
 		csvdb.Column
-		// key says that the column has whole numbers and the name of the file, as the column votes of votes.csv.
-		key bool
-		// rows says that the column has the name of the file, and another text in each row. So it names the rows, too.
+		// rows says that the column has the name of the file and another value in each row. So it names the rows.
 		rows bool
 	}
 	file struct {
@@ -25,41 +24,36 @@ type (
 	}
 )
 
-func (c column) number() bool { return c.Type == "integer" || c.Type == "real" }
-func (c column) dated() bool  { return c.Type == "date" || c.Type == "time" }
-
-// year reports whether a column has years as numbers.
-func (c column) year() bool { return c.Type == "integer" && slices.Contains(stems(c.Name), "year") }
+func (c column) number() bool { return c.Type == csvdb.Integer || c.Type == csvdb.Real }
+func (c column) dated() bool  { return c.Type == csvdb.Date || c.Type == csvdb.Time }
+func (c column) money() bool  { return c.number() && c.Currency != "" }
 
 // identifier reports whether the numbers of a column are names, such as an order number or a year.
 func (c column) identifier() bool {
 	parts := stems(c.Name)
-	return c.key || len(parts) > 0 && set("id no nr number code zip year")[parts[len(parts)-1]]
+	return c.rows || len(parts) > 0 && set("id no nr number code zip year")[parts[len(parts)-1]]
 }
 
 // quantity reports whether a column has numbers to compute with.
 func (c column) quantity() bool { return c.number() && !c.identifier() }
 
-// unlisted reports whether a column has names that the prompt does not list.
-func (c column) unlisted() bool {
-	return c.Type == csvdb.Text && len(c.Values) == 0 && !c.identifier()
+// takes reports whether a token is a period, or a number that may be a year, for a column of dates.
+func (c *column) takes(t token) bool {
+	return c != nil && c.dated() && (t.kind == period || t.kind == numeral && isYear.MatchString(t.text))
 }
 
-// is reports whether a column is of an aspect.
-func (c column) is(a aspect) bool {
-	switch a {
-	case dated:
-		return c.dated()
-	case money:
-		return c.number() && (c.Currency != "" || slices.ContainsFunc(stems(c.Name), func(s string) bool { return set("price amount cost revenue turnover")[s] }))
+// withYear adds the year to a month, if all dates of the column are of one year.
+func (c column) withYear(period string) string {
+	if month, found := strings.CutPrefix(period, "--"); found && len(c.From) >= 4 && len(c.To) >= 4 && c.From[:4] == c.To[:4] {
+		return c.From[:4] + "-" + month
 	}
-	return c.quantity()
+	return period
 }
 
-// names returns the names by which a person may call a column: as it is, in words, without a unit in parentheses, or
-// without the code of the currency. A column that is called as the rows has none.
+// names returns the names by which a person may call a column: as it is, in words, without a unit in parentheses, and
+// without the code of the currency or the word "name" at its end.
 func (c column) names() []string {
-	if c.key {
+	if c.rows {
 		return nil
 	}
 	parts := stems(c.Name)
@@ -67,7 +61,7 @@ func (c column) names() []string {
 	if bare, _, found := strings.Cut(c.Name, "("); found {
 		out = append(out, bare)
 	}
-	if last := len(parts) - 1; last > 0 && strings.EqualFold(parts[last], c.Currency) {
+	if last := len(parts) - 1; last > 0 && (strings.EqualFold(parts[last], c.Currency) || parts[last] == "name") {
 		out = append(out, strings.Join(parts[:last], " "))
 	}
 	return out
@@ -83,17 +77,13 @@ func (f *file) named(name string) *column {
 	return &column{}
 }
 
-// nouns returns the stems of the words for the rows of the file: of its name, and of the names of its identifiers.
+// nouns returns the stems of the words for the rows of the file. A number in its name, such as a year, is none.
 func (f *file) nouns() map[string]bool {
-	names := stems(f.bareName())
-	for _, c := range f.Columns {
-		if parts := stems(c.Name); c.Unique && c.identifier() && len(parts) > 1 && !c.year() {
-			names = append(names, parts[:len(parts)-1]...)
+	out := map[string]bool{"row": true}
+	for _, s := range stems(f.bareName()) {
+		if !strings.ContainsAny(s, "0123456789") {
+			out[s] = true
 		}
-	}
-	out := map[string]bool{}
-	for _, s := range names {
-		out[s] = !strings.ContainsAny(s, "0123456789")
 	}
 	return out
 }
@@ -103,12 +93,11 @@ func (f *file) bareName() string {
 	return strings.ToLower(strings.TrimSuffix(f.Name, path.Ext(f.Name)))
 }
 
-// only returns the only column of an aspect, or nil. "Amount" comes before its namesake "Amount_2", and a column
-// of years serves for dates if there are none.
-func (f *file) only(a aspect) (only *column) {
+// only returns the only column that is of a kind, or nil. "Amount" comes before its namesake "Amount_2".
+func (f *file) only(is func(column) bool) (only *column) {
 	for i := range f.Columns {
 		c := &f.Columns[i]
-		if !c.is(a) || only != nil && strings.HasPrefix(c.Name, only.Name+"_") {
+		if !is(*c) || only != nil && strings.HasPrefix(c.Name, only.Name+"_") {
 			continue
 		}
 		if only != nil {
@@ -116,16 +105,51 @@ func (f *file) only(a aspect) (only *column) {
 		}
 		only = c
 	}
-	if i := slices.IndexFunc(f.Columns, column.year); only == nil && a == dated && i >= 0 {
-		return &f.Columns[i]
-	}
 	return only
 }
 
-// measure returns the column of numbers that is meant if none is named: the only one, or the only one of money.
-func (f *file) measure() *column {
-	if c := f.only(anything); c != nil {
-		return c
+// about says once in an answer that rules give it.
+const about = "I am a set of rules and not a language model; the README says how to choose one."
+
+// help says what the rules understand, with questions about the file that they answer.
+func (f *file) help(first string) string {
+	examples := []string{"how many rows are there?", "describe the columns"}
+	number := slices.IndexFunc(f.Columns, column.quantity)
+	if number >= 0 {
+		name := plain(f.Columns[number].Name)
+		examples = append(examples, "the highest "+name, "the average "+name)
 	}
-	return f.only(money)
+	group := slices.IndexFunc(f.Columns, func(c column) bool { return c.Type == csvdb.Text && len(c.Values) > 1 })
+	if group >= 0 {
+		name := plain(f.Columns[group].Name)
+		examples = append(examples, "how many rows by "+name+"?", "how many rows where "+name+" is "+plain(f.Columns[group].Values[0])+"?")
+	}
+	return strings.TrimSpace(first+" "+about) + " " + f.columnList() + "\nAsk me, for example:\n- " + strings.Join(examples, "\n- ")
+}
+
+// columnList names the columns.
+func (f *file) columnList() string {
+	names := make([]string, len(f.Columns))
+	for i, c := range f.Columns {
+		names[i] = plain(c.Name)
+	}
+	return fmt.Sprintf("The columns of %s are %s.", plain(f.Name), shorten(strings.Join(names, ", "), 500))
+}
+
+// describe describes the file with the data of the prompt.
+func (f *file) describe() string {
+	out := fmt.Sprintf("%s has %s and %d columns:", plain(f.Name), rowsOf(*f.RowCount), len(f.Columns))
+	for _, c := range f.Columns {
+		out += "\n- " + plain(c.Name) + ": " + string(c.Type)
+		if c.From != "" {
+			out += ", from " + c.From + " to " + c.To
+		}
+		if c.Empty > 0 {
+			out += ", " + separated(float64(c.Empty)) + " empty"
+		}
+		if len(c.Values) > 0 {
+			out += ": " + shorten(plain(strings.Join(c.Values, ", ")), 60)
+		}
+	}
+	return out
 }

@@ -6,45 +6,37 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weft-go/weft/tools"
 )
 
 var currencySigns = map[string]string{"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
 
-// amount writes a value of a tool for people: a number with separators, with the currency if it has one. A fraction of an
-// amount of money, or of a column whose cells have two decimals, has two decimals at least.
-func amount(v any, currency string, decimals int) string {
+// write writes a value of the column for people: a number with separators, with the currency if it has one. A fraction of
+// an amount of money, or of a column whose cells have two decimals, has two decimals at least. A number that is a name,
+// such as a year, has no separators.
+func (c column) write(v any) string {
 	f, isNumber := v.(float64)
 	switch {
 	case v == nil:
 		return "none"
 	case !isNumber:
 		return plain(fmt.Sprint(v))
+	case c.identifier():
+		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
-	money := currency != "" || decimals == 2
-	decimals = -1
-	if _, fraction, _ := strings.Cut(strconv.FormatFloat(f, 'f', -1, 64), "."); money && len(fraction) == 1 { // $2.50
-		decimals = 2
+	text, sign := separated(f), currencySigns[c.Currency]
+	if _, fraction, _ := strings.Cut(text, "."); len(fraction) == 1 && (c.Currency != "" || c.Decimals == 2) { // $2.50
+		text += "0"
 	}
-	if currency == "" {
-		return separated(f, decimals)
+	switch {
+	case sign != "" && f < 0:
+		return "-" + sign + text[1:]
+	case c.Currency != "" && sign == "":
+		return text + " " + c.Currency
 	}
-	if sign := currencySigns[currency]; sign != "" {
-		if f < 0 {
-			return "-" + sign + separated(-f, decimals)
-		}
-		return sign + separated(f, decimals)
-	}
-	return separated(f, decimals) + " " + currency
-}
-
-// write writes a value of the column for people. A number that is a name, such as a year, has no separators.
-func (c column) write(v any) string {
-	if f, ok := v.(float64); ok && c.identifier() {
-		return strings.ReplaceAll(separated(f, -1), ",", "")
-	}
-	return amount(v, c.Currency, c.Decimals)
+	return sign + text
 }
 
 // writeText writes the value of a condition like a value of the column.
@@ -57,20 +49,24 @@ func (c column) writeText(text string) string {
 }
 
 // separated writes a number with commas between thousands.
-func separated(f float64, decimals int) string {
-	text := strconv.FormatFloat(f, 'f', decimals, 64)
-	whole, fraction, _ := strings.Cut(text, ".")
-	sign := ""
-	if rest, negative := strings.CutPrefix(whole, "-"); negative {
-		sign, whole = "-", rest
+func separated(f float64) string {
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	whole, _, _ := strings.Cut(text, ".")
+	for i := len(whole) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
 	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
+	return text
+}
+
+// inWords writes a period of the tools for people.
+func inWords(period string) string {
+	if month, err := time.Parse("--01", period); err == nil {
+		return month.Month().String() + " (of any year)"
 	}
-	if fraction != "" {
-		fraction = "." + fraction
+	if month, err := time.Parse("2006-01", period); err == nil {
+		return month.Format("January 2006")
 	}
-	return sign + whole + fraction
+	return period
 }
 
 // markdown matches what has a meaning in Markdown: marks, the begin of a list or a title, and of emphasis.
@@ -99,17 +95,5 @@ func rowsOf(n int64) string {
 	if n == 1 {
 		return "1 row"
 	}
-	return separated(float64(n), -1) + " rows"
-}
-
-// cells are a column of a table: its name, and the currency of its amounts.
-type cells struct{ Name, Currency string }
-
-// UnmarshalJSON reads a name, or an object for amounts.
-func (c *cells) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '"' {
-		return json.Unmarshal(data, &c.Name)
-	}
-	type object cells
-	return json.Unmarshal(data, (*object)(c))
+	return separated(float64(n)) + " rows"
 }

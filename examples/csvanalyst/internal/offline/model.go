@@ -1,7 +1,7 @@
 // Package offline is a model that needs no key and no network. It cuts a question into tokens (token.go), reads them with
-// a small grammar (question.go, condition.go), chooses a tool (call.go) and says its result (answer.go). A token that no
-// rule reads is refused, so that each word of a question counts, except fillers (lexicon.go). It speaks to the agent exactly
-// as a language model would: it sees the prompt, the messages and the results of tools, and nothing else.
+// a small grammar from left to right (question.go, condition.go), chooses a tool (call.go) and says its result (answer.go).
+// A question with a token that does not fit is refused, so that each word counts, except fillers (lexicon.go). It speaks to
+// the agent exactly as a language model would: it sees the prompt, the messages and the results of tools, and nothing else.
 package offline
 
 import (
@@ -79,7 +79,7 @@ func filesOf(prompt string) (out []file) {
 		for i := range f.Columns {
 			c := &f.Columns[i]
 			named := slices.Equal(stems(c.Name), stems(f.bareName()))
-			c.key, c.rows = named && c.Type == csvdb.Integer, named && c.Type == csvdb.Text && c.Unique
+			c.rows = named && c.Unique && (c.Type == csvdb.Integer || c.Type == csvdb.Text)
 		}
 		out = append(out, f)
 	}

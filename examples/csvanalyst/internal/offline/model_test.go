@@ -34,10 +34,10 @@ func TestFirstCall(t *testing.T) {
 		{"average unitPrice per city", "aggregateCsvData", `"groupBy":["city"]`},
 		{"highest unit price where order date is before 2024-05-01", "filterCsvRows", `"op":"lt","value":"2024-05-01"`},
 		{"rows with unit price at least 1,000", "filterCsvRows", `"op":"ge","value":"1000"`},
-		{"rows of people where age is not 7", "filterCsvRows", `"op":"ne","value":"7"`},
+		{"people where age is not 7", "filterCsvRows", `"op":"ne","value":"7"`},
 		{"how many people where the name is \"Ann Lee\"", "filterAndAggregateCsvData", `"op":"eq","value":"Ann Lee"`},
-		{"bottom 3 rows of sales by unit price", "loadCsvData", `"orderBy":"unitPrice","limit":3`},
-		{"rows where city is empty", "filterCsvRows", `"op":"empty"`},
+		{"lowest 3 sales by unit price", "loadCsvData", `"orderBy":"unitPrice","limit":3`},
+		{"rows with no city", "filterCsvRows", `"op":"empty"`},
 	}
 	for _, tt := range tests {
 		calls := ask(t, prompt, tt.question).ToolCalls
@@ -90,17 +90,17 @@ func TestFailedTool(t *testing.T) {
 // A text of many questions is refused before it is compared with the columns, also when a short one refers to it.
 func TestLongQuestionsAreRefused(t *testing.T) {
 	t.Parallel()
-	many := "how many age" + strings.Repeat("? how many age", 1733)
+	many := "how many rows" + strings.Repeat("? how many rows", 1733)
 	for question, want := range map[string]string{
 		many: "The question has 6,935 words, and I read at most 200. Ask for less at once.",
-		"how many age" + strings.Repeat("? how many age", 10): "There are 11 questions in one, and I read at most 10. Ask for less at once.",
+		"how many rows" + strings.Repeat("? how many rows", 10): "There are 11 questions in one, and I read at most 10. Ask for less at once.",
 	} {
 		m := ask(t, prompt, question)
 		if !strings.HasPrefix(m.Text(), want) || len(m.ToolCalls) > 0 {
 			t.Errorf("got %s, %v\nwant %s", m.Text(), m.ToolCalls, want)
 		}
 	}
-	if n := len(ask(t, prompt, "how many age"+strings.Repeat("? how many age", 9)).ToolCalls); n == 0 {
+	if n := len(ask(t, prompt, "how many rows"+strings.Repeat("? how many rows", 9)).ToolCalls); n == 0 {
 		t.Error("ten questions are not read")
 	}
 	reply, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: []llm.Message{llm.System(prompt), llm.User(many), llm.Assistant("no"), llm.User("how many of them are there?")}})

@@ -2,8 +2,6 @@ package offline
 
 import (
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -18,27 +16,26 @@ func newWord(text string) word {
 	return word{text: text, lower: strings.ToLower(text), stem: stem(text)}
 }
 
-var pieces = regexp.MustCompile(`"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|(?:^|\s)'([^']+)'(?:[^\p{L}]|$)|[<>=!]+|[-+]?[$€£¥]?\d[\w.,:/-]*[%$€£¥]?|[^\s,;:!?()"“”„<>=]+|[,;!?]`)
+var pieces = regexp.MustCompile(`"([^"]*)"|“([^”]*)”|[-+]?[$€£¥]?\d[\w.,:/-]*[%$€£¥]?|[^\s,;:!?()"“”]+|[,;!?]`)
 
 // split cuts a text into words.
 func split(text string) []word {
 	var out []word
 	for _, m := range pieces.FindAllStringSubmatch(text, -1) {
-		if quoted := m[1] + m[2] + m[3] + m[4]; quoted != "" {
+		if quoted := m[1] + m[2]; quoted != "" {
 			w := newWord(quoted)
 			w.quoted = true
 			out = append(out, w)
 			continue
 		}
-		whole := strings.TrimSpace(m[0])
-		text := strings.TrimRight(whole, ".,:/-'’")
+		text := strings.TrimRight(m[0], ".,:/-'’")
 		for _, suffix := range []string{"'s", "’s"} {
 			text = strings.TrimSuffix(text, suffix)
 		}
 		if text != "" && !strings.Contains(",;!?", text) {
 			out = append(out, newWord(text))
 		}
-		if last := whole[len(whole)-1:]; strings.Contains(",;!?.", last) {
+		if last := m[0][len(m[0])-1:]; strings.Contains(",;!?.", last) {
 			out = append(out, newWord(last))
 		}
 	}
@@ -48,16 +45,7 @@ func split(text string) []word {
 // stem makes one word of singular and plural.
 func stem(s string) string {
 	s = strings.ToLower(s)
-	switch {
-	case s == "qty":
-		return "quantity"
-	case strings.HasSuffix(s, "ies") && len(s) > 4:
-		return s[:len(s)-3] + "y"
-	case strings.HasSuffix(s, "ie") && len(s) > 4: // so that movie and movies are one word
-		return s[:len(s)-2] + "y"
-	case len(s) > 4 && slices.ContainsFunc([]string{"ches", "shes", "sses", "xes", "zes"}, func(end string) bool { return strings.HasSuffix(s, end) }):
-		return s[:len(s)-2]
-	case strings.HasSuffix(s, "s") && !strings.HasSuffix(s, "ss") && len(s) > 3:
+	if strings.HasSuffix(s, "s") && !strings.HasSuffix(s, "ss") && len(s) > 3 {
 		return s[:len(s)-1]
 	}
 	return s
@@ -74,20 +62,12 @@ func stems(name string) (out []string) {
 
 var camel = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
 
-var numeric = regexp.MustCompile(`^[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?[kK]?$`)
+var numeric = regexp.MustCompile(`^[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?$`)
 
-// number reads a number: 1,000 and 1k are a thousand. A number with a sign of a currency is money.
-func number(text string) (plain string, money, ok bool) {
+// number reads a number such as 1,000, and the sign of a currency.
+func number(text string) (plain, sign string, ok bool) {
 	bare := strings.Trim(text, "$€£¥")
-	if !numeric.MatchString(bare) {
-		return "", false, false
-	}
-	digits, factor := strings.ReplaceAll(strings.ToLower(bare), ",", ""), 1.0
-	if short, cut := strings.CutSuffix(digits, "k"); cut {
-		digits, factor = short, 1000
-	}
-	f, err := strconv.ParseFloat(digits, 64)
-	return strconv.FormatFloat(f*factor, 'f', -1, 64), bare != text, err == nil
+	return strings.ReplaceAll(bare, ",", ""), strings.Replace(text, bare, "", 1), numeric.MatchString(bare)
 }
 
 // set returns the words of a text.
