@@ -31,29 +31,16 @@ const (
 
 // call returns the call that answers the question. If there is none, the question has a problem.
 func (q *question) call() call {
-	if q.problem != "" {
-		return call{}
-	}
-	compared := slices.IndexFunc(q.conditions, func(c csvdb.Condition) bool { return c.Op == "in" })
 	switch {
+	case q.problem != "":
 	case q.describes:
 		q.doubt(q.file.describe())
-	case q.compares && (compared < 0 || q.figure == nil || len(q.groups) > 0):
-		q.doubt("What shall I compare? Name a figure and two values of a column. " + q.file.columnList())
 	case q.compares:
-		q.groups = []string{q.conditions[compared].Column}
+		q.settleComparison()
 	case q.figure == nil && len(q.groups) > 0:
 		q.doubt("Which figure by " + plain(q.groups[0]) + "? Ask, for example, for the number of rows by " + plain(q.groups[0]) + ".")
-	case q.figure == nil && q.end == nil && !q.noun && q.n == 0:
-		q.doubt(q.file.help(""))
-	}
-	if q.end != nil && q.figure == nil {
-		if q.end.column == nil && q.noun {
-			q.end.column = q.file.only(column.money)
-		}
-		if q.end.column == nil {
-			q.doubt("By which column? Name it, such as: top 3 rows by amount. " + q.file.columnList())
-		}
+	case q.figure == nil:
+		q.settleRows()
 	}
 	switch {
 	case q.problem != "":
@@ -62,6 +49,29 @@ func (q *question) call() call {
 		return q.figureCall()
 	}
 	return q.rowsCall()
+}
+
+// settleComparison makes groups of the values that are to be compared.
+func (q *question) settleComparison() {
+	at := slices.IndexFunc(q.conditions, func(c csvdb.Condition) bool { return c.Op == "in" })
+	if at < 0 || q.figure == nil || len(q.groups) > 0 {
+		q.doubt("What shall I compare? Name a figure and two values of a column. " + q.file.columnList())
+		return
+	}
+	q.groups = []string{q.conditions[at].Column}
+}
+
+// settleRows finds the column of a superlative. That of "top 3 orders" is the only one of money.
+func (q *question) settleRows() {
+	switch {
+	case q.end == nil && !q.noun && q.n == 0:
+		q.doubt(q.file.help(""))
+	case q.lacksOrder() && q.noun:
+		q.end.column = q.file.only(column.money)
+	}
+	if q.lacksOrder() {
+		q.doubt("By which column? Name it, such as: top 3 rows by amount. " + q.file.columnList())
+	}
 }
 
 // figureCall asks for a figure. Groups come in their order, or with a superlative the highest or lowest first.

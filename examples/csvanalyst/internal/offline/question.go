@@ -195,65 +195,76 @@ func (q *question) readLimit(n int) bool {
 // readGroup reads "by city", "per month" and "by status and region". A column of numbers may be the order of rows, as in
 // "top 3 rows by amount".
 func (q *question) readGroup() bool {
-	t, c := q.at(1), q.at(1).column
+	by, t := q.at(0), q.at(1)
 	switch {
-	case q.at(0).kind != grouping:
+	case by.kind != grouping || t.boolean() && t.plural: // "by members"
 		return false
 	case t.kind == rowNoun && q.figure != nil && q.figure.Function == "avg": // "average quantity per order"
 	case t.kind == unit && q.period == "":
-		c := q.file.only(column.dated)
-		if c == nil {
-			q.doubt("I group by a period only if one column alone has dates.")
-			return true
-		}
-		q.groups, q.period = append(q.groups, c.Name), t.op
-	case t.kind != columnName, t.boolean() && t.plural:
+		q.groupByPeriod(t.op)
+	case t.kind != columnName:
 		return false
-	case q.end != nil && q.end.column == nil && q.figure == nil && c.number():
-		q.end.column = c
+	case q.lacksOrder() && t.column.number():
+		q.end.column = t.column
 	default:
-		q.groups = append(q.groups, c.Name)
-		q.pos += 2
-		if and, last := q.at(0), q.at(1); and.op == "and" && last.kind == columnName && q.endsAt(2) {
+		q.groups = append(q.groups, t.column.Name)
+		if and, last := q.at(2), q.at(3); and.op == "and" && last.kind == columnName && q.endsAt(4) {
 			q.groups = append(q.groups, last.column.Name)
 			q.pos += 2
 		}
-		return true
 	}
 	q.pos += 2
 	return true
 }
 
-// readRest reads what may stand at other places: a word for the rows, "how many" at the end, and "of them".
-func (q *question) readRest() bool {
-	t, last := q.at(0), q.at(-1)
-	switch t.kind {
-	case mark:
-		q.pos++
-		return true
-	case back:
-		q.refers = true
-		q.pos++
-		return true
-	case rowNoun:
-		named := t.before == "" && (last.kind == valueName || last.boolean())     // "paid orders"
-		counted := t.before == "of" && q.figure != nil && last.kind == columnName // "total amount of orders"
-		if q.noun || !named && !counted {
-			return false
-		}
-		q.noun = true
-		q.pos++
-		return true
-	case joint:
-		if q.at(1).op != "count" || t.op == "or" {
-			return false
-		}
-		q.pos++
+// lacksOrder reports whether rows are asked for by a superlative without a column.
+func (q *question) lacksOrder() bool { return q.end != nil && q.end.column == nil && q.figure == nil }
+
+// groupByPeriod groups by a period of the only column of dates.
+func (q *question) groupByPeriod(period string) {
+	c := q.file.only(column.dated)
+	if c == nil {
+		q.doubt("I group by a period only if one column alone has dates.")
+		return
 	}
-	if q.at(0).op != "count" || !q.endsAt(1) || q.figure != nil || q.end != nil || q.n > 0 || !q.noun && len(q.conditions) == 0 {
+	q.groups, q.period = append(q.groups, c.Name), period
+}
+
+// readRest reads what may stand at other places: "of them", a word for the rows, and "how many" at the end.
+func (q *question) readRest() bool {
+	if q.accept(mark) {
+		return true
+	}
+	if q.accept(back) {
+		q.refers = true
+		return true
+	}
+	return q.readLaterNoun() || q.readRecount()
+}
+
+// readLaterNoun reads the noun of "paid orders" and "the total amount of orders".
+func (q *question) readLaterNoun() bool {
+	t, last := q.at(0), q.at(-1)
+	named := t.before == "" && (last.kind == valueName || last.boolean())
+	counted := t.before == "of" && q.figure != nil && last.kind == columnName
+	if q.noun || !named && !counted {
+		return false
+	}
+	q.noun = q.accept(rowNoun)
+	return q.noun
+}
+
+// readRecount reads "how many" at the end of a question for rows.
+func (q *question) readRecount() bool {
+	skip := 0
+	if t := q.at(0); t.kind == joint && t.op != "or" {
+		skip = 1
+	}
+	asksForRows := q.figure == nil && q.end == nil && q.n == 0 && (q.noun || len(q.conditions) > 0)
+	if q.at(skip).op != "count" || !q.endsAt(skip+1) || !asksForRows {
 		return false
 	}
 	q.figure = &figure{Function: "count"}
-	q.pos++
+	q.pos += skip + 1
 	return true
 }
