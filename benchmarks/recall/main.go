@@ -17,7 +17,7 @@ import (
 func main() {
 	only := flag.String("sets", "", "measure only the collections whose name matches this `regexp`: facts, sections, paragraphs, definitions")
 	var b bench
-	flag.IntVar(&b.questions, "questions", 300, "how many questions of a set the in-memory store is asked at most")
+	flag.IntVar(&b.questions, "questions", 1000, "how many questions of a set the in-memory store is asked at most")
 	flag.IntVar(&b.sample, "sample", 200, "how many of them SQLite and PostgreSQL are asked")
 	flag.IntVar(&b.timed, "timed", 40, "how many questions of the first collection are timed")
 	cache := flag.String("cache", "", "the `folder` of the downloaded packages; by default weft-recall in the user's cache")
