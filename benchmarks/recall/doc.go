@@ -12,7 +12,7 @@
 // stand together in these texts, and "trigrams" compares the spelling of words.
 //
 // The exit status is 1 if a store returns other facts than the in-memory store or a
-// result is worse than it has to be, and 2 if a run fails. With 300 questions, a difference of two points is
-// within the error of the sample. The program downloads 38 MB once,
-// needs the program xz, and takes 5 GB of memory.
+// result is worse than it has to be, and 2 if a run fails. With 300 questions, a difference
+// of two points is within the error of the sample. The program downloads 38 MB once, needs
+// the program xz, and takes 5 GB of memory.
 package main
