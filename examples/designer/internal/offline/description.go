@@ -128,11 +128,6 @@ func (v vocabulary) at(words []string) (column, value string, n int) {
 // any reports whether the description says more than "the cheapest".
 func (p *description) any() bool { return len(p.args) > 0 }
 
-// vague reports whether the description says no more than "red" or "under 700", which may be about products of before.
-func (p *description) vague() bool {
-	return p.any() && p.args["category"] == nil && p.args["query"] == nil
-}
-
 // names are the words of the request that the catalogue does not list.
 func (p *description) names() []string {
 	query, _ := p.args["query"].(string)

@@ -16,7 +16,7 @@ type dialogue struct {
 	wanted wish     // of this turn
 	steps  []step   // of this turn
 	shown  []product
-	quote  string // the id of the last quote
+	quote  string // what "it" orders: the last quote, if no list came after it
 }
 
 // A step is a call of a tool, and what came of it.
@@ -106,11 +106,11 @@ func (d *dialogue) take(s step) {
 		_ = json.Unmarshal([]byte(s.text), &s.result) // what is no JSON tells nothing
 	}
 	d.steps = append(d.steps, s)
-	if len(s.result.Products) > 0 {
-		d.shown = s.result.Products
-	}
-	if s.tool == "createQuote" && !s.failed {
-		d.quote = s.result.ID
+	switch {
+	case s.tool == "createQuote":
+		d.quote = s.result.ID // none if it failed
+	case len(s.result.Products) > 0:
+		d.shown, d.quote = s.result.Products, ""
 	}
 }
 

@@ -52,6 +52,9 @@ func TestNext(t *testing.T) {
 		llm.Assistant("", llm.ToolCall{ID: "2", Name: "createQuote", Arguments: []byte(`{}`)}),
 		llm.ToolResult(llm.ToolCall{ID: "2", Name: "createQuote"}, `{"id":"Q-1a","lines":[],"total_eur":30}`),
 		llm.Assistant("Quoted."))
+	declined := llm.ToolCall{ID: "3", Name: "createQuote", Arguments: []byte(`{}`)}
+	refused := append(quoted[:8:8], llm.User("quote 5 of the second"), llm.Assistant("", declined), llm.ToolError(declined, "too dear"))
+	searchedAgain := append(quoted[:8:8], searched...)
 	ordered := append(searched[:4:4], llm.User("order 4 of the first"),
 		llm.Assistant("", llm.ToolCall{ID: "2", Name: "createQuote", Arguments: []byte(`{}`)}),
 		llm.ToolResult(llm.ToolCall{ID: "2", Name: "createQuote"}, `{"id":"Q-1b","lines":[],"total_eur":40}`))
@@ -83,6 +86,8 @@ func TestNext(t *testing.T) {
 		{searched, "quote it", "Which of them?"},
 		{quoted, "order 4 of the ninth", "has 2 products, so it has no number 9"},
 		{quoted, "order it", `submitOrder {"quote_id":"Q-1a"}`},
+		{refused, "order it", "Which of them?"}, // and not the quote before
+		{searchedAgain, "order it", "Which of them?"},
 		{quoted, "order 2 of it", "Which of them?"},
 		{quoted, "find chairs and order it", `search_products {"category":"chair","limit":10}`},
 	}

@@ -58,7 +58,9 @@ func understand(v vocabulary, said string) wish {
 	} else {
 		p.read(v, text)
 	}
-	if m == nil && strings.HasPrefix(text, "and ") || p.vague() || w.tool == "generate3D" && w.quantity > 0 {
+	goesOn := m == nil && strings.HasPrefix(text, "and ") ||
+		p.any() && p.args["category"] == nil && p.args["query"] == nil // "under 700" may be about products of before
+	if goesOn || w.tool == "generate3D" && w.quantity > 0 {
 		p.strange = strings.Fields(text) // as a whole
 	}
 	return w
