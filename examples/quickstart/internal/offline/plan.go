@@ -26,42 +26,37 @@ func (t talk) next() ([]lookup, string) {
 		return t.save()
 	case help:
 		return nil, helpText
+	case unclear:
+		return nil, "What do you mean? Name a word that I can look for."
 	}
-	return t.define()
+	return t.look()
 }
 
 func ask(tool string, arguments map[string]any) []lookup { return []lookup{{tool, arguments}} }
 
 func (t talk) where() ([]lookup, string) {
-	if t.want.topic == "" {
-		return nil, "Where is what? Name a word that I can look for."
-	}
 	if len(t.results) == 0 {
-		return ask(toolFind, map[string]any{"query": query(t.want.topic), "limit": 10}), ""
+		return ask(toolFind, map[string]any{"query": t.want.topic, "limit": 10}), ""
 	}
 	f, _ := decode[foundLines](t.results[0])
-	if f.Total == 0 && strings.Contains(query(t.want.topic), " ") { // no line has all words; a passage may
-		t.results = t.results[1:]
-		return t.define()
-	}
 	return nil, whereAnswer(t.want.topic, f)
 }
 
 func (t talk) count() ([]lookup, string) {
 	if len(t.results) == 0 {
-		arguments := span(t.want.from, t.want.to)
+		arguments := map[string]any{}
 		if t.want.topic != "" {
 			arguments["word"] = t.want.topic
 		}
 		return ask(toolCount, arguments), ""
 	}
 	c, _ := decode[counted](t.results[0])
-	return nil, countAnswer(t.want, c)
+	return nil, countAnswer(t.want.topic, c)
 }
 
 func (t talk) lines() ([]lookup, string) {
 	if len(t.results) == 0 {
-		return ask(toolRead, span(t.want.from, t.want.to)), ""
+		return ask(toolRead, t.want.span()), ""
 	}
 	p, _ := decode[passage](t.results[0])
 	return nil, linesAnswer(p)
@@ -74,7 +69,7 @@ func (t talk) summary() ([]lookup, string) {
 	}
 	o, _ := decode[outline](t.results[0])
 	c, _ := decode[counted](t.results[1])
-	return nil, summaryAnswer(t.want, o, c)
+	return nil, summaryAnswer(o, c)
 }
 
 // save reads the lines first when those are to be saved.
@@ -83,7 +78,7 @@ func (t talk) save() ([]lookup, string) {
 	done := t.results
 	if t.want.from != 0 {
 		if len(done) == 0 {
-			return ask(toolRead, span(t.want.from, t.want.to)), ""
+			return ask(toolRead, t.want.span()), ""
 		}
 		p, _ := decode[passage](done[0])
 		text, done = outdent(quote(p.Lines)), done[1:]
@@ -98,85 +93,47 @@ func (t talk) save() ([]lookup, string) {
 	return nil, savedAnswer(s)
 }
 
-// define searches for the topic and quotes the best passage. It also serves
-// questions that no rule fits. Their topic is the whole question.
-func (t talk) define() ([]lookup, string) {
-	words := query(t.want.topic)
-	if t.want.topic == "" || words == "" {
+// look searches the text for the words of the question, and quotes the best passage.
+func (t talk) look() ([]lookup, string) {
+	words := keywords(t.want.topic)
+	if len(words) == 0 {
 		return nil, helpText
 	}
-	for _, r := range t.results {
-		f, _ := decode[found](r)
-		if less := lighter(words, f.Missing); f.Total == 0 && less != words { // search again
-			words = less
-			continue
-		}
-		return nil, defineAnswer(t.want, words, f)
+	if len(t.results) == 0 {
+		return ask(toolSearch, map[string]any{"query": strings.Join(words, " "), "limit": 8}), ""
 	}
-	return ask(toolSearch, map[string]any{"query": words, "limit": 8}), ""
+	f, _ := decode[found](t.results[0])
+	return nil, lookAnswer(t.want, words, f)
 }
 
-// light are words that say little about the subject of a question, and costs are those of which the other words say
-// more: the price of another thing is no answer.
-var light, costs = strings.Fields("bring come run take takes"), strings.Fields("charge cost costs pay price prices")
-
-// lighter removes the costs, and the light words that the file lacks, if other words remain.
-func lighter(words string, missing []string) string {
-	rest := slices.DeleteFunc(strings.Fields(words), func(w string) bool {
-		w = strings.ToLower(w)
-		return slices.Contains(costs, w) || slices.Contains(light, w) && slices.Contains(missing, w)
-	})
-	if len(rest) == 0 {
-		return words
-	}
-	return strings.Join(rest, " ")
-}
-
-func span(from, to int) map[string]any {
-	arguments := map[string]any{}
-	if from != 0 {
-		arguments["from"] = from
-	}
-	if to != 0 {
-		arguments["to"] = to
+// span is the lines of an intent, as arguments of a tool.
+func (in intent) span() map[string]any {
+	arguments := map[string]any{"from": in.from}
+	if in.to != 0 {
+		arguments["to"] = in.to
 	}
 	return arguments
 }
 
-// measures are questions that a text answers with a number, and seldom with the same word; see amounts.
-var measures = regexp.MustCompile(`(?i)\bhow (often|long|heavy|big|large|high|tall|wide|deep|far|fast|late|loud|old|soon|quickly|frequently|many \w+|much)\b`)
+// contraction matches short forms such as "I'm", which a search ignores. It matches no "don't".
+var contraction = regexp.MustCompile(`(?i)^(?:\w+['’](?:m|re|ve|d|ll)|(?:it|that|what|who|where|when|how|there|he|she)['’]s)$`)
 
-// measure returns the word that says what a question measures: "long" of "how long".
-func measure(topic string) string {
-	m := measures.FindStringSubmatch(topic)
-	if m == nil {
-		return ""
-	}
-	return strings.ToLower(m[1])
-}
-
-// contraction matches short forms such as "don't" and "I'm", which a search ignores.
-var contraction = regexp.MustCompile(`(?i)^(?:\w+n['’]t|\w+['’](?:m|re|ve|d|ll)|(?:it|that|what|who|where|when|how|there|he|she)['’]s)$`)
-
-// query returns the words of a topic to search for.
-func query(topic string) string {
-	var words []string
-	for word := range strings.FieldsSeq(topic) {
-		bare := strings.ToLower(strings.Trim(word, "?!.,;:()\"“”„'`"))
-		if bare != "" && !slices.Contains(common, bare) && !contraction.MatchString(bare) {
-			words = append(words, strings.Trim(word, "?!,;()\"“”„`"))
+// keywords returns the words of a question to search for.
+func keywords(question string) (words []string) {
+	for word := range strings.FieldsSeq(question) {
+		word = strings.Trim(word, "?!.,;:()\"“”„'`")
+		if lower := strings.ToLower(word); lower != "" && !slices.Contains(common, lower) && !contraction.MatchString(lower) {
+			words = append(words, word)
 		}
 	}
-	if len(words) == 0 {
-		return strings.TrimSpace(topic)
-	}
-	return strings.Join(words, " ")
+	return words
 }
 
-// common are words of most sentences; a search ignores them.
-var common = strings.Fields(`a about after all also am an and any are as at be because been but by can
-	cannot along already away could did do does each ever exactly few for from get gets getting go goes going got had happen
-	happens has have he her here him his how i if in into is it its just let like make many may me mean means might more
-	most much must my need needs new no not now of on one only or our out per say says she should so some somewhere still
-	such than that the their them then there these they this those to too up us use used using want was we were what when
+// common are words of most sentences; a search ignores them. Words that make a question another one are not among them:
+// "not", "after", "more".
+var common = strings.Fields(`a about also am an and are as at be because been but by can
+	cannot could did do does exactly for from get gets getting go goes going got had happen
+	happens has have he her here him his how i if in into is it its just let like make may me mean means might
+	must my need needs of on or our per say says she should so some still
+	that the their them then there these they this those to too us use used using want was we were what when
 	where which while who whom whose why will with would yet you your`)

@@ -16,8 +16,8 @@ type talk struct {
 
 // past is the context of "it" and "that".
 type past struct {
-	about  intent // the last question that was about something
-	answer string // the answer to it
+	topic  string // of the last question that named one
+	answer string // to the last question
 	to     int    // the last line that was read for it
 }
 
@@ -60,7 +60,10 @@ func (t talk) remember() past {
 	if t.want.answered == "" || t.want.kind == save || t.want.kind == help {
 		return p
 	}
-	p.about, p.answer = t.want, t.want.answered
+	p.topic, p.answer = "", t.want.answered
+	if t.want.named {
+		p.topic = t.want.topic
+	}
 	for _, r := range t.results {
 		if a, ok := decode[passage](r); ok && r.call.Name == toolRead && len(a.Lines) > 0 {
 			p.to = a.Lines[len(a.Lines)-1].Number

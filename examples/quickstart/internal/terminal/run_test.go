@@ -34,7 +34,7 @@ tokens      118 in, 22 out
 	assert.Equal(t, flat(want), flat(f.golden(f.ask("What is a loom?"))))
 	// The next run continues the conversation, and knows the file.
 	wantAll(t, f.ask("where is it mentioned?"), "text.md (9 lines)", "(4 messages)", `"loom" is on 1 line`)
-	wantAll(t, f.ask("-thread", "other", "-file", f.path("text.md"), "where?"), "(a new conversation)", "Where is what?")
+	wantAll(t, f.ask("-thread", "other", "-file", f.path("text.md"), "where is it mentioned?"), "(a new conversation)", "What do you mean?")
 }
 
 // Without -v a user sees the answer, its place, and once for each file how to see more.
@@ -185,7 +185,7 @@ func TestFork(t *testing.T) {
 	first := ids[4]
 	wantAll(t, f.ask("-at", first, "where is it mentioned?"), `"loom" is on 1 line`, "(4 messages)")
 	wantAll(t, f.ask("-history"), "(that followed "+first+")", `assistant: "loom" is on 1 line`, "user: what is a shuttle?")
-	wantAll(t, f.ask("how often?"), `"loom" 1 time`)
+	wantAll(t, f.ask("how often does it appear?"), `"loom" 1 time`)
 	// The other branch is still there.
 	wantAll(t, f.ask("-at", ids[0], "where is it mentioned?"), `"shuttle" is on`)
 }

@@ -78,10 +78,10 @@ func stems(text string) []string {
 }
 
 // related reports whether one stem is the beginning of the other, and not much
-// shorter: fail and failur(e).
+// shorter: fail and failur(e). With is not the beginning of without.
 func related(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	return len(a) >= 4 && len(b) <= len(a)+4 && strings.HasPrefix(b, a)
+	return a != "with" && len(a) >= 4 && len(b) <= len(a)+4 && strings.HasPrefix(b, a)
 }

@@ -90,6 +90,14 @@ func TestWordsOfAnAnswerStandTogether(t *testing.T) {
 	}
 }
 
+// A question that excludes something is not answered by what includes it.
+func TestWithIsNotWithout(t *testing.T) {
+	t.Parallel()
+	got := parse(t, "A run with a store continues.\n").Search("run without store", 0)
+	assert.Equal(t, []string{"without"}, got.Missing)
+	assert.Zero(t, got.Total)
+}
+
 // A passage that says what something is comes before those that only mention it.
 func TestDefinitionBeforeMention(t *testing.T) {
 	t.Parallel()
