@@ -216,6 +216,9 @@ var halves = map[string]string{
 		top 2 employees by department
 		highest salary per department
 		employees per year
+		the highest 2021 salary
+		first in 2021
+		top 200 employees by rating
 		compare the salaries
 		compare the total salary of Athens
 		describe the salary in Athens

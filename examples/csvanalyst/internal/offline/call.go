@@ -101,7 +101,7 @@ func (q *question) figureCall() call {
 
 // rowsCall asks for rows, in the order of a column if there is a superlative.
 func (q *question) rowsCall() call {
-	in := arguments{Resource: q.file.ID, Conditions: q.conditions, Limit: min(q.n, manyGroups)}
+	in := arguments{Resource: q.file.ID, Conditions: q.conditions, Limit: q.n}
 	if q.end != nil {
 		in.OrderBy, in.Descending = q.end.column.Name, q.end.order > 0
 		if in.Limit <= 1 {

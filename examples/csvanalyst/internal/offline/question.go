@@ -180,11 +180,11 @@ func (q *question) readEnd() {
 	}
 }
 
-// readLimit reads the number of rows at n.
+// readLimit reads the number of rows at n. That of "the highest 2024 amount" is a year.
 func (q *question) readLimit(n int) bool {
 	t := q.at(n)
 	limit, err := strconv.Atoi(t.value)
-	if t.kind != numeral || t.sign != "" || err != nil || limit <= 0 {
+	if t.kind != numeral || t.before != "" || t.sign != "" || err != nil || limit <= 0 || limit > manyGroups {
 		return false
 	}
 	q.n = limit
