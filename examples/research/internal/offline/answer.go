@@ -38,10 +38,11 @@ func answer(prompt string) string {
 }
 
 // onQuestion quotes the sentences that have all words of a question, and the section whose heading has these words and no
-// others. If the question asks for a date, a sentence has a date in place of the words that ask for it.
+// others, or else the passage that has all words. If the question asks for a date, only a sentence will do, and it has a
+// date in place of the words that ask for it.
 func onQuestion(question string, all []sentence) string {
-	asked := stems(question)
-	if forDate.MatchString(question) {
+	asked, date := stems(question), forDate.MatchString(question)
+	if date {
 		all = forms["Deadlines"].of(all)
 		asked = stems(forDate.ReplaceAllString(question, " "))
 		if len(asked) == 0 {
@@ -51,6 +52,9 @@ func onQuestion(question string, all []sentence) string {
 	found := slices.DeleteFunc(slices.Clone(all), func(s sentence) bool {
 		return !within(asked, stems(s.text)) && !(within(asked, s.heading) && within(s.heading, asked))
 	})
+	if len(found) == 0 && !date {
+		found = slices.DeleteFunc(slices.Clone(all), func(s sentence) bool { return !within(asked, s.passage) })
+	}
 	if len(asked) == 0 || len(found) == 0 {
 		return "I found no passage with all words of the question."
 	}

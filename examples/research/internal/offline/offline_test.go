@@ -61,6 +61,8 @@ func TestAnswers(t *testing.T) {
 		"Question: Where don't we send offers?" + passages:                           refusal,
 		"Question: Which e-mail do we use for offers?" + passages:                    refusal,
 		"Question: What colour are boats?" + passages:                                refusal,
+		"Question: Does the town want red chairs?" + passages:                        "- The town wants 12 chairs. [3]\n- They must be red. [3-4]",
+		"Question: Does the town want no red chairs?" + passages:                     refusal,
 		"Question: Do red chairs need wheels?" + passages:                            refusal,
 		"Question: Can I send it by e-mail?" + byMail:                                refusal,
 		"Question: How long does the contract run, and can it be extended?" + byMail: refusal,

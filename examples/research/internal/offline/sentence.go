@@ -11,7 +11,8 @@ import (
 // A sentence is quoted with its lines.
 type sentence struct {
 	place, text string
-	heading     []string // its stems
+	// heading and passage are the stems of these.
+	heading, passage []string
 }
 
 var (
@@ -56,7 +57,7 @@ func sentences(prompt string) (all []sentence) {
 			if last := numbers[end-1]; last != place {
 				place += "-" + last
 			}
-			all = append(all, sentence{place, mark.ReplaceAllString(s, ""), stems(title)})
+			all = append(all, sentence{place, mark.ReplaceAllString(s, ""), stems(title), stems(text)})
 		}
 	}
 	return all
