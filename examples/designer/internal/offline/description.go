@@ -25,7 +25,8 @@ var (
 	start = regexp.MustCompile(`^(?:(?:ok|please) )*(?:find|show|i need|is there|do you have|what|which)(?: me)? `)
 	price = regexp.MustCompile(`^(?:under|below) ([1-9][0-9]{0,2}(?:,[0-9]{3})+|[1-9][0-9]*)(?: €| euros?)?(?: |$)`)
 	width = regexp.MustCompile(`^not wider than (` + number + `) (cm|m|met(?:re|er)s?)(?: |$)`)
-	plain = regexp.MustCompile(`^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$`)
+	// plain is a word that can be of a name. A number cannot: the search would take "1950s" for the year 1950.
+	plain = regexp.MustCompile(`^\p{L}[\p{L}\p{N}]*(?:-\p{L}[\p{L}\p{N}]*)*$`)
 )
 
 const (
@@ -97,7 +98,7 @@ func (p *description) value(v vocabulary, words []string) int {
 	return n
 }
 
-// word takes a word that is no condition: it says nothing, or is of the name, the designer, the maker or the year.
+// word takes a word that is no condition: it says nothing, or is of the id, the name, the designer or the maker.
 func (p *description) word(word string) {
 	switch {
 	case isIn(fillers, word):
