@@ -1,6 +1,7 @@
 // Command calendar is an assistant for a person's calendar, mail and tasks. It
-// plans what to do, asks before it deletes, overwrites or sends anything, and
-// takes the answer in this process or another one.
+// plans what to do, asks before it changes or deletes an event or a task and
+// before it sends or deletes a mail, and takes the answer in this process or
+// another one.
 //
 //	go run ./examples/calendar "delete my meeting with John"
 //	go run ./examples/calendar yes

@@ -76,7 +76,8 @@ func (s *session) server(ctx context.Context) (*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	greeting := "It works on your calendar, mail and tasks, and asks before it deletes, changes or sends anything."
+	greeting := "It works on your calendar, mail and tasks. It asks before it changes or deletes an event or a task, and before it " +
+		"sends or deletes a mail. It adds events and tasks, completes tasks and archives mail without a question."
 	if s.modelName == models.Offline {
 		greeting += " Rules answer here, and no language model: the README says how to choose one."
 	}

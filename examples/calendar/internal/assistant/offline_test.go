@@ -54,7 +54,25 @@ func TestOffline(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"lists": `
+> what's on my calendar this week?
+There is nothing in your calendar from Saturday 21 November to Sunday 22 November.
 > what's on my calendar next week?
+Your calendar from Monday 23 November to Sunday 29 November:
+
+Monday 23 November:
+  - 9:15 AM to 9:30 AM: Stand-up
+
+Tuesday 24 November:
+  - 2:00 PM to 3:00 PM: Meeting with John (Room 4)
+
+Wednesday 25 November:
+  - 10:00 AM to 10:30 AM: Dentist
+
+Thursday 26 November:
+  - 4:00 PM to 5:00 PM: Review with Ann
+> what's on my calendar?
+Your calendar in the next seven days:
+
 Monday 23 November:
   - 9:15 AM to 9:30 AM: Stand-up
 
@@ -89,7 +107,7 @@ I found no event that mentions 'opera'.
 > when is my meeting?
 I do not know which event is meant, so I did nothing. Say its name.
 > when is my next meeting?
-I did not understand 'next' in 'when is my next meeting?'. I am a set of rules and not a language model: say help to see what I understand.
+?
 > when am I free on Tuesday?
 You are free:
   - Tuesday at 8:00 AM to 2:00 PM
@@ -155,9 +173,9 @@ Tuesday 24 November:
 > put a coffee with Maria next Monday half past ten
 I've put 'Coffee with Maria' into your calendar for Monday at 10:30 AM.
 > schedule lunch on Tuesday at noon for 2 hours
-I did not understand 'Tuesday' in 'schedule lunch on Tuesday at noon for 2 hours'. I am a set of rules and not a language model: say help to see what I understand.
+?
 > schedule yoga every Monday at 6pm
-I did not understand 'every' in 'schedule yoga every Monday at 6pm'. I am a set of rules and not a language model: say help to see what I understand.
+?
 > schedule tea on 31 November at 4pm
 There is no such day in the next year: '31 november'. Tell me all of it again with another day.
 > schedule a call tomorrow afternoon
@@ -174,8 +192,14 @@ This will change the calendar event: 'Dentist' on Thursday at 3:00 PM (start: Fr
 Cancelled: I have not done it.
 > move the dentist to Friday
 When is 'dentist' to be? Tell me all of it again with a day and a time at the end, such as: on Friday at 3pm.
+> move the dentist from Thursday to Friday at 3pm
+?
+> move the dentist and the stand-up to Friday at 3pm
+?
+> when is the dentist and the stand-up?
+?
 > move the dentist on Monday to Friday at 3pm
-I found no event for 'dentist on Monday', so I did nothing.
+I found no event that mentions 'dentist' on Monday, so I did nothing.
 > when is the dentist?
 I found:
   - Thursday at 3:00 PM: Dentist
@@ -197,13 +221,17 @@ I've deleted your stand-up that was scheduled for Monday at 9:15 AM.
 I found:
   - Monday 30 November at 9:15 AM: Stand-up
 > delete the opera
-I found no event for 'opera', so I did nothing.
+I found no event that mentions 'opera', so I did nothing.
 > delete the meeting with john and the dentist
-I found no event for 'meeting with john and the dentist', so I did nothing.
+?
+> delete the meeting with john or the dentist
+?
+> delete the meeting with john that is on Tuesday
+I found no event that mentions 'meeting with john that is' on Tuesday, so I did nothing.
 > delete the meeting with John on Tuesday at 3:30pm
-I did not understand 'Tuesday' in 'delete the meeting with John on Tuesday at 3:30pm'. I am a set of rules and not a language model: say help to see what I understand.
+?
 > delete everything on Tuesday
-I did not understand 'everything' in 'delete everything on Tuesday'. I am a set of rules and not a language model: say help to see what I understand.
+?
 > schedule A4 printing tomorrow at 9
 I've put 'A4 printing' into your calendar for Sunday at 9:00 AM.
 > delete the A4 printing
@@ -223,9 +251,9 @@ Shall we have lunch next week? Tuesday would suit me.
 'Lunch?' from Ann Lee <ann@example.com>
 Shall we have lunch next week? Tuesday would suit me.
 > read the mail from An
-I found no mail for 'An', so I did nothing.
+I found no mail from 'An', so I did nothing.
 > read the mail from Ann about slides
-I found no mail for 'Ann about slides', so I did nothing.
+I found no mail from 'Ann about slides', so I did nothing.
 > any mail?
 Your mail:
   - Ann Lee <ann@example.com>: Lunch?
@@ -270,17 +298,19 @@ I've added the task 'buy milk', due 2026-11-23.
 > add a task to water the plants
 I've added the task 'water the plants'.
 > add a task to water the plants every day
-I did not understand 'every' in 'add a task to water the plants every day'. I am a set of rules and not a language model: say help to see what I understand.
+?
 > add a task to call Bob by Monday at 9
-I did not understand 'Monday' in 'add a task to call Bob by Monday at 9'. I am a set of rules and not a language model: say help to see what I understand.
+?
 > add a task to pay the rent by 31 November
 There is no such day in the next year: '31 november'. Tell me all of it again with another day.
 > complete the task library book
 I've completed the task 'Return the library book'.
+> complete the task slides and library
+?
 > complete the task rent
-I found no task for 'rent', so I did nothing.
+I found no task that mentions 'rent', so I did nothing.
 > complete the task ate
-I found no task for 'ate', so I did nothing.
+I found no task that mentions 'ate', so I did nothing.
 > complete the task the
 I found 2 of them, so I did nothing. Ask again, and say the day or more words of its name:
   - 'Prepare the slides for John'
@@ -293,7 +323,7 @@ Your tasks:
 `,
 		"several": `
 > cancel the opera and tell me what I have on Thursday
-I found no event for 'opera', so I did nothing.
+I found no event that mentions 'opera', so I did nothing.
 > add a task to buy paper by friday and tell me what I have on Thursday
 Thursday 26 November:
   - 4:00 PM to 5:00 PM: Review with Ann
@@ -306,7 +336,7 @@ I've put 'Lunch with Bob' into your calendar for Tuesday at 12:00 PM.
 
 I've added the task 'book a table', due 2026-11-23.
 > schedule tea with Bob and cancel the dentist on Friday at 9
-I did not understand 'Friday' in 'cancel the dentist on Friday at 9'. I am a set of rules and not a language model: say help to see what I understand.
+I did not understand 'cancel the dentist on Friday at 9'. I am a set of rules and not a language model: say help to see what I understand.
 > delete the meeting with john and cancel the dentist and then send a mail to john@example.com about Tuesday saying sorry
 This will:
   - delete the calendar event: 'Meeting with John' on Tuesday at 2:00 PM

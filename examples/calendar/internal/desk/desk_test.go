@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/weft-go/weft/checkpoint"
@@ -79,6 +81,24 @@ func (b *bench) call(tool, arguments string) string {
 		return "! " + m.Text()
 	}
 	return m.Text()
+}
+
+// What needs a yes is what the README and the page say that it is.
+func TestWhatIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	var asks, others []string
+	for _, tool := range newBench(t).set.Tools() {
+		switch a := tool.Annotations(); {
+		case a.Destructive:
+			asks = append(asks, tool.Spec().Name)
+		case !a.ReadOnly:
+			others = append(others, tool.Spec().Name)
+		}
+	}
+	slices.Sort(asks)
+	slices.Sort(others)
+	require.Equal(t, strings.Fields("delete_calendar_event delete_mail_message delete_task send_mail_message update_calendar_event update_task"), asks)
+	require.Equal(t, strings.Fields("archive_mail_message complete_task create_calendar_event create_task"), others)
 }
 
 func TestTools(t *testing.T) {

@@ -65,7 +65,7 @@ func (d *dialog) event(said words) (item, error) {
 	if err != nil {
 		return item{}, err
 	}
-	return only(found, "event", said)
+	return only(found, "event that mentions", said)
 }
 
 // begin returns when an event is to begin, and to end if that is said.

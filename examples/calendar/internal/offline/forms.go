@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 )
@@ -22,6 +21,7 @@ type clause struct {
 type form struct {
 	sentence string
 	do       action
+	makes    bool // the name is that of a new thing, and may have "and"
 	pattern  *regexp.Regexp
 }
 
@@ -33,7 +33,7 @@ var forms = compiled([]form{
 	{sentence: `(?:when )?am i free(?: TIME)?`, do: (*dialog).freeTime},
 	{sentence: `when is NAME(?: DAY)?`, do: (*dialog).searchEvents},
 	{sentence: `(?:schedule|create|put|move|delete|cancel) .*\b(?:tasks?|mails?)\b.*`}, // it is not about an event
-	{sentence: `(?:schedule|create|put) NAME(?: TIME)?`, do: (*dialog).createEvent},
+	{sentence: `(?:schedule|create|put) NAME(?: TIME)?`, do: (*dialog).createEvent, makes: true},
 	{sentence: `move NAME(?: DAY)? to TIME`, do: (*dialog).moveEvent},
 	{sentence: `(?:delete|cancel) NAME(?: DAY)?`, do: (*dialog).deleteEvent},
 
@@ -43,7 +43,7 @@ var forms = compiled([]form{
 	{sentence: `reply to the (?P<place>first|second|third) one that (?P<body>.+)`, do: (*dialog).replyMail},
 
 	{sentence: `what are my tasks`, do: (*dialog).listTasks},
-	{sentence: `add a task to NAME(?: by DAY)?`, do: (*dialog).createTask},
+	{sentence: `add a task to NAME(?: by DAY)?`, do: (*dialog).createTask, makes: true},
 	{sentence: `complete the task NAME`, do: (*dialog).completeTask},
 })
 
@@ -69,7 +69,11 @@ var doubtful = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
 	`daily|weekly|monthly|yearly|each|every|all|any|everything|first|last|next`, // which, or how often
 	`if|unless|except|no|not|don'?t|never|without`,                              // conditions
 	`what|where|which|who|why|how`,                                              // another question
+	`(?:at|by|for|from|of|to|with)$`,                                            // a part that the form has no place for
 }, "|") + `)\b`)
+
+// several finds what makes one name of two. Things are looked for by one name only.
+var several = regexp.MustCompile(`(?i)\b(?:and|or)\b`)
 
 // understand takes a request apart where a new verb begins. Ordered says that what comes later is to wait for what
 // comes first. What a mail is to say is never taken apart.
@@ -108,13 +112,10 @@ func one(text string) (clause, error) {
 		for i, name := range f.pattern.SubexpNames() {
 			c.words[name] = found[i]
 		}
-		if word := doubtful.FindString(c.words["name"]); word != "" {
-			return c, notUnderstood(fmt.Sprintf("'%s' in '%s'", word, text))
+		if f.do != nil && !doubtful.MatchString(c.words["name"]) && (f.makes || !several.MatchString(c.words["name"])) {
+			return c, nil
 		}
-		if f.do == nil {
-			break
-		}
-		return c, nil
+		return c, notUnderstood("'" + text + "'") // and not the word, which is understood at another place
 	}
 	return clause{}, notUnderstood("'" + text + "'")
 }

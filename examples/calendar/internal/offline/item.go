@@ -78,7 +78,8 @@ func (i item) hours(day time.Time) string {
 	return start.Format("3:04 PM") + " to " + end.Format("3:04 PM")
 }
 
-// only returns the one of the things that is meant: the one that has exactly the name, or the only one.
+// only returns the one of the things that is meant: the one that has exactly the name, or the only one. What says what
+// was looked for, such as "event that mentions".
 func only(found []item, what string, said words) (item, error) {
 	exact := slices.DeleteFunc(slices.Clone(found), func(i item) bool { return !strings.EqualFold(i.Title, said["name"]) })
 	if len(exact) > 0 {
@@ -86,8 +87,8 @@ func only(found []item, what string, said words) (item, error) {
 	}
 	switch len(found) {
 	case 0:
-		asked := strings.TrimSpace(said["name"] + " " + said["day"])
-		return item{}, blocker(fmt.Sprintf("I found no %s for '%s', so I did nothing.", what, asked))
+		asked := strings.TrimSpace(fmt.Sprintf("'%s' %s", said["name"], said["day"]))
+		return item{}, blocker(fmt.Sprintf("I found no %s %s, so I did nothing.", what, asked))
 	case 1:
 		return found[0], nil
 	}

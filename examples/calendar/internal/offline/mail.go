@@ -24,7 +24,7 @@ func (d *dialog) readMail(said words) ([]act, error) {
 	if err != nil {
 		return nil, err
 	}
-	one, err := only(found, "mail", said)
+	one, err := only(found, "mail from", said)
 	if err != nil {
 		return nil, err
 	}

@@ -84,26 +84,31 @@ func TestTimesThatAreNotUnderstood(t *testing.T) {
 		"tea tomorrow from 8 to 10pm":           "did not understand the time",
 		"tea next week at 4pm":                  "did not understand the time",
 		"tea on 30 February at 4pm":             "There is no such day in the next year: '30 february'",
-		"tea on the 32nd at 4pm":                "did not understand '32nd'",
-		"tea on 2026-12-01 at 4pm":              "did not understand '2026-12'",
-		"tea tomorrow at noon":                  "did not understand 'tomorrow'",
-		"tea tomorrow at a quarter to ten":      "did not understand 'tomorrow'",
-		"tea tomorrow at around ten":            "did not understand 'tomorrow'",
-		"tea at noon on Friday":                 "did not understand 'noon'",
-		"tea at 9 on Friday":                    "did not understand 'at 9'",
-		"tea on Mondays at 9":                   "did not understand 'Mondays'",
-		"tea every Friday at 9":                 "did not understand 'every'",
-		"tea for half an hour tomorrow at 4pm":  "did not understand 'half'",
-		"tea the day after tomorrow at 4pm":     "did not understand 'day'",
-		"tea in two weeks on Friday at 4pm":     "did not understand 'weeks'",
-		"tea tonight at 8pm":                    "did not understand 'tonight'",
-		"tea unless it rains tomorrow at 4pm":   "did not understand 'unless'",
+		"tea on the 32nd at 4pm":                "?",
+		"tea on 2026-12-01 at 4pm":              "?",
+		"tea tomorrow at noon":                  "?",
+		"tea tomorrow at a quarter to ten":      "?",
+		"tea tomorrow at around ten":            "?",
+		"tea at noon on Friday":                 "?",
+		"tea at 9 on Friday":                    "?",
+		"tea on Mondays at 9":                   "?",
+		"tea every Friday at 9":                 "?",
+		"tea for half an hour tomorrow at 4pm":  "?",
+		"tea the day after tomorrow at 4pm":     "?",
+		"tea in two weeks on Friday at 4pm":     "?",
+		"tea with Ann from Friday at 4pm":       "?",
+		"a call tomorrow at 4pm for 2 hours":    "?",
+		"tea tonight at 8pm":                    "?",
+		"tea unless it rains tomorrow at 4pm":   "?",
 		"tea on Friday":                         "When is 'tea' to be?",
 		"tea on Friday afternoon":               "When is 'tea' to be?",
 		"tea":                                   "When is 'tea' to be?",
-		"a reminder mail on Friday at 4pm":      "did not understand 'schedule a reminder mail on Friday at 4pm'",
-		"tea on Friday at 4pm and buy biscuits": "did not understand 'Friday'",
+		"a reminder mail on Friday at 4pm":      "?",
+		"tea on Friday at 4pm and buy biscuits": "?",
 	} {
+		if want == "?" { // the clause, as a whole
+			want = "I did not understand 'schedule " + said + "'."
+		}
 		m := reply(t, "schedule "+said)
 		assert.Contains(t, m.Text(), want, said)
 		assert.Empty(t, m.ToolCalls, said)
@@ -125,8 +130,8 @@ func TestRecipients(t *testing.T) {
 		"Heath":          "I know 0 mail addresses of 'Heath'",
 		"her":            "I know 0 mail addresses of 'her'",
 		"me":             "I know 0 mail addresses of 'me'",
-		"all":            "I did not understand 'all'",
-		"Ann and Bob":    "I know 0 mail addresses of 'Ann and Bob'",
+		"all":            "I did not understand 'send a mail to all saying hi'",
+		"Ann and Bob":    "I did not understand 'send a mail to Ann and Bob saying hi'",
 	} {
 		m := converse(t, "send a mail to "+who+" saying hi", func(call llm.ToolCall) string {
 			if call.Name == "discover_tools" {

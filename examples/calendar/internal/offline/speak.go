@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -137,6 +138,8 @@ func (s step) show() string {
 		return s.Message
 	case len(list) == 0:
 		return s.nothing()
+	case s.Tool == "list_calendar_events" && s.period() != "":
+		return "Your calendar " + s.period() + ":\n\n" + days(list)
 	case s.Tool == "list_calendar_events":
 		return days(list)
 	}
@@ -171,7 +174,7 @@ func (s step) nothing() string {
 	_ = json.Unmarshal(s.Args, &in)
 	switch s.Tool {
 	case "list_calendar_events":
-		return "There is nothing in your calendar then."
+		return "There is nothing in your calendar " + cmp.Or(s.period(), "then") + "."
 	case "list_tasks":
 		return "You have no open tasks."
 	case "list_mail_messages":
@@ -181,6 +184,21 @@ func (s step) nothing() string {
 		return fmt.Sprintf("I found no event that mentions '%s' then.", in.Query)
 	}
 	return fmt.Sprintf("I found no event that mentions '%s'.", in.Query)
+}
+
+// period says which days were looked at, if they are more than one.
+func (s step) period() string {
+	var in struct{ From, To string }
+	_ = json.Unmarshal(s.Args, &in)
+	if in.From == "" {
+		return "in the next seven days"
+	}
+	from, err := time.Parse(time.DateOnly, in.From)
+	to, toErr := time.Parse(time.DateOnly, in.To)
+	if err != nil || toErr != nil || from.Equal(to) {
+		return ""
+	}
+	return "from " + from.Format("Monday 2 January") + " to " + to.Format("Monday 2 January")
 }
 
 func lines(list ...item) string {

@@ -25,7 +25,7 @@ func (d *dialog) completeTask(said words) ([]act, error) {
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(i item) bool { return i.Done != "" || !mentions(i.Title, said["name"]) })
-	one, err := only(found, "task", said)
+	one, err := only(found, "task that mentions", said)
 	if err != nil {
 		return nil, err
 	}
