@@ -371,7 +371,7 @@ func TestIngest(t *testing.T) {
 			if got := b.ask("", "", "When does the office open?").Reply; !strings.Contains(got, "The office opens at nine.") || !strings.HasSuffix(got, "(faq.json, 0)") {
 				t.Errorf("got %s", got)
 			}
-			if got := b.ask("", "", "Who won the match between Bern and Oslo?").Reply; got != "I found no passage about this." {
+			if got := b.ask("", "", "Who won the match between Bern and Oslo?").Reply; got != "I found no passage with all words of your question." {
 				t.Errorf("got %s", got)
 			}
 		}

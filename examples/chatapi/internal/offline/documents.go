@@ -6,15 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-go/weft/examples/internal/rules"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/agentmemory"
 )
 
 // NoPassage is the answer if no fact and no passage of the documents fits.
-const NoPassage = "I found no passage about this."
+const NoPassage = "I found no passage with all words of your question."
 
 var (
 	ofUser  = regexp.MustCompile(`(?i)\b(?:I|me|my)\b`)
+	home    = regexp.MustCompile(`(?i)^where do i live\?*$`) // facts with these words say where
 	toModel = regexp.MustCompile(`(?i)\byour?\b`)
 )
 
@@ -38,17 +40,19 @@ func (t talk) lookUp(question string) llm.Message {
 		}
 		text := ""
 		if tool == agentmemory.RecallTool {
-			text = told(about(words, facts(answer)))
+			text = told(fitting(question, about(words, facts(answer))))
 		} else if len(words) > 1 || !mine { // "What do I need?" fits too many passages
 			text = quote(words, answer)
 		}
-		if text != "" {
+		if home.MatchString(question) && text != "" {
 			return llm.Assistant(text)
+		} else if text != "" {
+			return llm.Assistant(rules.Quoted(question, text))
 		}
 	}
 	recalled, _ := t.answerOf(agentmemory.RecallTool)
 	if text := told(facts(recalled)); mine && text != "" {
-		return llm.Assistant("I remember nothing with all of your words. " + text)
+		return llm.Assistant("I remember nothing that fits all of your words. " + text)
 	}
 	return llm.Assistant(NoPassage)
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/memory/agentmemory"
@@ -47,6 +49,28 @@ func about(words []string, list []fact) (some []fact) {
 		}
 	}
 	return some
+}
+
+// owner finds whose something is in what is said to the user: "your sister's birthday" is another one than "your birthday".
+var owner = regexp.MustCompile(`\b(?:(?:your|our)(?: \S*'\S*)* \S+|you|we)\b`)
+
+// fitting returns the facts that have each owner of the question with the same words beside it.
+func fitting(question string, list []fact) (some []fact) {
+	owners := owner.FindAllString(plain(question), -1)
+	for _, f := range list {
+		said := " " + plain(f.Content) + " "
+		if !slices.ContainsFunc(owners, func(o string) bool { return !strings.Contains(said, " "+o+" ") }) {
+			some = append(some, f)
+		}
+	}
+	return some
+}
+
+// plain returns the words of a text as they are said to the user, in small letters and with one space between.
+func plain(text string) string {
+	text = strings.ReplaceAll(strings.ToLower(toYou(text)), "’", "'")
+	text = strings.ReplaceAll(text, "you'", "you '") // "you've"
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r != '\'' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }
 
 // told tells facts, or returns an empty text if there is none.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-go/weft/examples/internal/rules"
 )
 
 const helpText = `I am a set of rules and not a language model, but I do read your file. Ask me for example:
@@ -81,7 +83,7 @@ func lookAnswer(in intent, words []string, f found) string {
 	case f.Total > 1 && len(words) == 1 && !in.named:
 		lead = fmt.Sprintf("%s mention %q.", number(f.Total, "passage"), words[0])
 	default:
-		return quotes(f.File, f.Passages[0], f.Passages[:min(len(f.Passages), f.Total)])
+		return rules.Quoted(in.question, quotes(f.File, f.Passages[0], f.Passages[:min(len(f.Passages), f.Total)]))
 	}
 	return lead + " The closest passage:\n\n" + quotes(f.File, f.Passages[0].closest(), f.Passages)
 }

@@ -22,6 +22,7 @@ const (
 
 // intent is a question as the rules understand it.
 type intent struct {
+	question string // as it was asked
 	kind     kind
 	topic    string // the X of a question, or the text of a note
 	named    bool   // the question is about the topic, and not a sentence with its words

@@ -36,6 +36,7 @@ func read(messages []llm.Message) talk {
 		case llm.RoleUser:
 			t.past = t.remember()
 			t.want, t.results = understand(m.Text(), t.past), nil
+			t.want.question = m.Text()
 		case llm.RoleAssistant:
 			for _, c := range m.ToolCalls {
 				t.results = append(t.results, result{call: c})

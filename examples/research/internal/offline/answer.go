@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/weft-go/weft/examples/internal/rules"
 )
 
 // nothing is what is said of a topic on which no sentence was found.
@@ -12,7 +14,7 @@ const nothing = "I found no passage about that."
 
 var (
 	task  = regexp.MustCompile(`(?m)^(Question|Topic): (.*)$`)
-	whole = regexp.MustCompile(`(?i)\b(document|text|file|this|it) about\b|\bsummar(y|i[sz]e)\b`)
+	whole = regexp.MustCompile(`(?i)^(?:what(?: is|['’]s)|summari[sz]e) (?:it|this|(?:this|the) (?:document|text|file))(?: about)?[?!. ]*$`)
 	// forDate finds the words of a question that a date answers.
 	forDate = regexp.MustCompile(`(?i)\b(when|due|deadlines?|dates?)\b`)
 )
@@ -41,10 +43,11 @@ func answer(prompt string) string {
 // others, or else the passage that has all words. If the question asks for a date, only a sentence will do, and it has a
 // date in place of the words that ask for it.
 func onQuestion(question string, all []sentence) string {
-	asked, date := stems(question), forDate.MatchString(question)
+	date := forDate.MatchString(question)
+	question = forDate.ReplaceAllString(question, " ")
+	asked := stems(question)
 	if date {
 		all = forms["Deadlines"].of(all)
-		asked = stems(forDate.ReplaceAllString(question, " "))
 		if len(asked) == 0 {
 			return onTopic("Deadlines", all)
 		}
@@ -56,9 +59,9 @@ func onQuestion(question string, all []sentence) string {
 		found = slices.DeleteFunc(slices.Clone(all), func(s sentence) bool { return !within(asked, s.passage) })
 	}
 	if len(asked) == 0 || len(found) == 0 {
-		return "I found no passage with all words of the question."
+		return "I found no passage with all words of your question."
 	}
-	return quote(found)
+	return rules.Quoted(question, quote(found))
 }
 
 // onTopic quotes the sentences that have the form of a topic, and says that it looked at the form only. A topic without a

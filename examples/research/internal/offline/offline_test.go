@@ -45,7 +45,7 @@ Passages of b.txt:
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	const refusal = "I found no passage with all words of the question."
+	const refusal = "I found no passage with all words of your question."
 	for prompt, want := range map[string]string{
 		"Question: When are offers due?" + passages:                                  "- Offers are due on 2027-01-31 at noon. [7]",
 		"Question: When is it due?" + passages:                                       "- Offers are due on 2027-01-31 at noon. [7]\n\nRules list only sentences with a date or a period. Others may be about it, too.",
@@ -56,7 +56,7 @@ func TestAnswers(t *testing.T) {
 		"Question: What are the fees?" + passages:                                    "- The fee is 300 EUR. [9]\n- It rains. [9]",
 		"Question: What is the notice?" + passages:                                   "- The town wants 12 chairs. [3]\n- They must be red. [3-4]",
 		"Question: How much is the fee?" + passages:                                  refusal,
-		"Question: Where do we send offers?" + passages:                              "- Send offers to chairs@town.example, please. [11]",
+		"Question: Where do we send offers?" + passages:                              "Rules do not understand \"where\": this has the other words of your question.\n\n- Send offers to chairs@town.example, please. [11]",
 		"Question: Where do we not send offers?" + passages:                          refusal,
 		"Question: Where don't we send offers?" + passages:                           refusal,
 		"Question: Which e-mail do we use for offers?" + passages:                    refusal,
@@ -68,6 +68,10 @@ func TestAnswers(t *testing.T) {
 		"Question: How long does the contract run, and can it be extended?" + byMail: refusal,
 		"Question: Is rain red?" + passages:                                          refusal,
 		"Question: Does it rain?" + passages:                                         "- It rains. [9]",
+		"Question: Is this document about chairs?" + passages:                        refusal,
+		"Question: What is this document not about?" + passages:                      refusal,
+		"Question: Who wants chairs?" + passages:                                     "Rules do not understand \"who\": this has the other words of your question.\n\n- The town wants 12 chairs. [3]",
+		"Question: Where are offers due?" + passages:                                 "Rules do not understand \"where\": this has the other words of your question.\n\n- Offers are due on 2027-01-31 at noon. [7]",
 		"Question: how is it?" + passages:                                            refusal,
 		"Question: What is this document about?" + passages:                          "The document begins with:\n- The town wants 12 chairs. [3]\n- They must be red. [3-4]\n- Offers are due on 2027-01-31 at noon. [7]",
 	} {
