@@ -163,7 +163,7 @@ example("research", (folder) => ["-data", folder, "-addr", "127.0.0.1:0", "-pace
     await page.setViewportSize({ width: 390, height: 844 });
     await attach(page, file("x\u202etxt.html", `The boat is <img src="https://evil.example/x" onerror="alert(1)"> red\u202e.\n\nSee [this](javascript:alert(1)) boat. ${String.fromCodePoint(0xe0041)}\n`));
     await page.getByText(/\d+ words/).waitFor();
-    await chat.say("What is the colour of the boat?");
+    await chat.say("Which boat is red?");
     const panel = page.getByRole("complementary", { name: /^Document/ });
     assert.equal(await panel.count(), 0, "on a small screen the document is opened by a person");
     await page.getByRole("link", { name: "Lines 1 of the document" }).click();
@@ -237,7 +237,7 @@ example("designer", (folder) => ["-data", folder, "-serve", "127.0.0.1:0"], {
   },
   "a search without a result says so": async (chat, page) => {
     await chat.say("find oak chairs under 3");
-    await page.getByText("Nothing found.").waitFor();
+    await page.getByText("Nothing found.").first().waitFor(); // oak may be a material or a word of a name
     assert.equal(await page.getByText("all_that_fit").isVisible(), false);
   },
 });

@@ -1,7 +1,8 @@
 // Package offline is a model that needs no key and no network: rules that read a request, call the
 // tools of the platform and make sentences of what these return. The rules understand a few forms of
-// English, see request.go and description.go. They answer no request with a word that has no place in it. They know of the catalogue what the description of its search tool says, and of the
-// user what the system prompt says: they see what a language model would see, and nothing else.
+// English, see request.go and description.go. They answer no request with a word that has no place in
+// it. They know of the catalogue what the description of its search tool says, and of the user what
+// the system prompt says: they see what a language model would see, and nothing else.
 package offline
 
 import (
