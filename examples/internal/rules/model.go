@@ -1,6 +1,6 @@
 // Package rules is what the offline models of the examples have in common: a model
 // whose replies a function makes, and which streams them word by word as a language
-// model would; and what a quotation does not tell.
+// model would; and [Quoted] marks the words that rules do not understand.
 package rules
 
 import (

@@ -8,7 +8,7 @@ import (
 // words are the parts of a sentence that differ, by the name of their group in the form.
 type words map[string]string
 
-// An action does what a sentence asks for: it looks things up, and returns what is to be changed.
+// An action carries out a sentence: it calls the tools that look things up, and returns the calls that change something.
 type action func(*dialog, words) ([]act, error)
 
 // A clause is a part of a request that is understood.
@@ -59,8 +59,8 @@ func compiled(forms []form) []form {
 // joint finds where a second clause begins.
 var joint = regexp.MustCompile(`(?i),? and (then )?((?:add|am i|any|cancel|complete|create|delete|move|put|read|reply|schedule|send|tell|what|when)\b)`)
 
-// doubtful finds words in a name that would change what is meant, and have no place in the form. A request with one of
-// them is not understood.
+// doubtful finds words in a name that would change the meaning and have no place in the form. A request with one of them
+// is not understood.
 var doubtful = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
 	strings.Join(weekdays, "s?|") + "s?", months, // a time at another place than the form has it
 	`\d+(?:[:.-]\d+|st|nd|rd|th| ?[ap]m)|(?:at|from|until|till|in|for) \d+|half|quarter|o'clock`,
@@ -75,8 +75,8 @@ var doubtful = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
 // several finds what makes one name of two. Things are looked for by one name only.
 var several = regexp.MustCompile(`(?i)\b(?:and|or)\b`)
 
-// understand takes a request apart where a new verb begins. Ordered says that what comes later is to wait for what
-// comes first. What a mail is to say is never taken apart.
+// understand takes a request apart where a new verb begins. Ordered says that a later
+// clause waits for the earlier ones. The body of a mail is never taken apart.
 func understand(text string) (clauses []clause, ordered bool, err error) {
 	text = strings.Join(strings.Fields(text), " ")
 	for {

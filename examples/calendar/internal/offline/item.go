@@ -78,8 +78,8 @@ func (i item) hours(day time.Time) string {
 	return start.Format("3:04 PM") + " to " + end.Format("3:04 PM")
 }
 
-// only returns the one of the things that is meant: the one that has exactly the name, or the only one. What says what
-// was looked for, such as "event that mentions".
+// only returns the item with exactly the name, or the only item. The argument what describes the search in an error, such
+// as "event that mentions".
 func only(found []item, what string, said words) (item, error) {
 	exact := slices.DeleteFunc(slices.Clone(found), func(i item) bool { return !strings.EqualFold(i.Title, said["name"]) })
 	if len(exact) > 0 {

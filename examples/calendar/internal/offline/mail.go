@@ -33,7 +33,7 @@ func (d *dialog) readMail(said words) ([]act, error) {
 
 var address = regexp.MustCompile(`[^\s<>]+@[^\s<>]+`)
 
-// sendMail sends a mail. The address of a person who is named is that of the person's mails.
+// sendMail sends a mail to an address, or to a person, whose address is read from the person's mails.
 func (d *dialog) sendMail(said words) ([]act, error) {
 	to := said["name"]
 	if address.FindString(to) != to {

@@ -114,14 +114,14 @@ func (d *dialog) invoke(category, action string, params object) (llm.Message, er
 	return d.call(tools.InvokeTool, object{"tool_name": name, "params": params})
 }
 
-// show looks up what the user asked for.
+// show calls a tool whose result answers the user.
 func (d *dialog) show(category, action string, params object) error {
 	answer, err := d.invoke(category, action, params)
 	d.asked = append(d.asked, answer.ToolCallID)
 	return err
 }
 
-// search returns what a search finds.
+// search returns the items that a search finds.
 func (d *dialog) search(category string, params object) (found []item, err error) {
 	answer, err := d.invoke(category, "search", params)
 	if err == nil && json.Unmarshal([]byte(answer.Text()), &found) != nil {
@@ -136,7 +136,7 @@ type act struct {
 	params object
 }
 
-// act finds the tool for something that is to be done.
+// act returns the call that changes something, without calling it.
 func (d *dialog) act(category, action string, params object) ([]act, error) {
 	name, err := d.find(category, action)
 	return []act{{name, params}}, err

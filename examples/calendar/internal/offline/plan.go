@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/tools/plan"
 )
 
-// noted is what the planner says at the end. The ids of the calls that looked up what was asked for follow.
+// noted begins the planner's last message. The ids of the calls whose results answer the user follow.
 const noted = "That is all."
 
 const helpText = `I am a set of rules and not a language model, but I work on your real calendar, mail and tasks. Tell me for example:
@@ -44,7 +44,7 @@ func (d *dialog) plan() (string, error) {
 	return strings.Join(append([]string{noted}, d.asked...), " "), err
 }
 
-// all does what a request asks for. A request of which a part can not be done changes nothing.
+// all carries out a request. If a part of it cannot be done, it changes nothing.
 func (d *dialog) all() error {
 	clauses, ordered, err := understand(d.text)
 	if err != nil {

@@ -21,7 +21,7 @@ var (
 )
 
 // lookUp answers a question about the user with facts, or else with a passage of the documents. Another question is
-// answered with a passage, or else with facts about somebody else. What is told or quoted has all keywords of the question.
+// answered with a passage, or else with facts about somebody else. Each fact and quotation has all keywords of the question.
 func (t talk) lookUp(question string) llm.Message {
 	words, mine, query := keywords(question), ofUser.MatchString(question), question
 	if slices.Contains(words, "live") {

@@ -13,7 +13,7 @@ import (
 var (
 	// says matches a sentence in which users say something of themselves.
 	says = regexp.MustCompile(`(?i)^(?:(?:actually|also|and|but|by the way|no|now|oh|so|sorry|well),? )*((?:I|I['’]m|I['’]ve|my|we|our)\b[^?]+?)[ .!]*$`)
-	// declines finds a request not to store something. It finds more than that: what it finds is kept in no fact.
+	// declines finds a request not to store something. It also finds other sentences; none of them becomes a fact.
 	declines = regexp.MustCompile(`(?i)\b(?:(?:not|never|no need|without|(?:do|did|should|must|can|could|would)n['’]?t)\b[^.!?;]*\b(?:remember|stor|sav|keep|kept|record|not(?:e|ing)|learn|memori)\w*` +
 		`|off the record|between (?:us|you and me)|to yourself)\b`)
 )

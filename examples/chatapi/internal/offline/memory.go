@@ -51,7 +51,7 @@ func about(words []string, list []fact) (some []fact) {
 	return some
 }
 
-// owner finds whose something is in what is said to the user: "your sister's birthday" is another one than "your birthday".
+// owner finds the owners in a text for the user: "your sister's birthday" has another owner than "your birthday".
 var owner = regexp.MustCompile(`\b(?:(?:your|our)(?: \S*'\S*)* \S+|you|we)\b`)
 
 // fitting returns the facts that have each owner of the question with the same words beside it.
@@ -92,7 +92,7 @@ func dated(list []fact) (text string) {
 	return text
 }
 
-// remember stores a fact and says so.
+// remember stores a fact and confirms it.
 func (t talk) remember(content string) llm.Message {
 	if _, called := t.answerOf(agentmemory.StoreTool); !called {
 		return t.call(agentmemory.StoreTool, map[string]any{"content": content, "evidence": content})
@@ -100,7 +100,7 @@ func (t talk) remember(content string) llm.Message {
 	return llm.Assistant("I will remember that " + toYou(content) + ".")
 }
 
-// tellAll tells what is known about the user.
+// tellAll lists the facts about the user.
 func (t talk) tellAll() llm.Message {
 	answer, called := t.answerOf(agentmemory.RecallTool)
 	if !called {
@@ -170,7 +170,7 @@ var (
 	}
 )
 
-// toYou turns what the user says of themselves into what is said to the user.
+// toYou changes "I" and "my" to "you" and "your".
 func toYou(text string) string {
 	return first.ReplaceAllStringFunc(text, func(word string) string { return you[strings.ToLower(word)] })
 }

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// noise is what is not to be quoted: code, and what HTML does not show.
+// noise matches text that is never quoted: code, and comments of HTML.
 var noise = regexp.MustCompile("(?s)```.*?(?:```|$)|<!--.*?-->")
 
 // statements cuts a passage into what can be quoted: a sentence, or a row of a table below the names of its columns.

@@ -61,7 +61,7 @@ func (q *question) settleComparison() {
 	q.groups = []string{q.conditions[at].Column}
 }
 
-// settleRows finds the column of a superlative. That of "top 3 orders" is the only one of money.
+// settleRows finds the column of a superlative. For "top 3 orders" it is the only column of money.
 func (q *question) settleRows() {
 	switch {
 	case q.end == nil && !q.noun && q.n == 0:

@@ -58,7 +58,7 @@ func (q *question) readCompared(negated bool) bool {
 	return t.before == "" || set("is are was were with where that have")[t.before] // but not "spent on catering"
 }
 
-// readOperand reads what a column is compared with. If c is nil, it must show the column.
+// readOperand reads the value that a column is compared with. If c is nil, the value must show the column.
 func (q *question) readOperand(c *column, negated bool) bool {
 	switch t := q.at(0); t.kind {
 	case valueName:
@@ -117,7 +117,7 @@ func (q *question) readComparison(c *column) bool {
 	return true
 }
 
-// checkCurrency refuses an amount in another currency than that of its column.
+// checkCurrency refuses an amount whose currency differs from the currency of its column.
 func (q *question) checkCurrency(c *column, t token) {
 	if t.sign != "" && c.Currency != "" && currencySigns[c.Currency] != t.sign {
 		q.doubt(fmt.Sprintf("%s is an amount in another currency than %s has.", t.text, plain(c.Name)))

@@ -17,7 +17,7 @@ type end struct {
 	column *column
 }
 
-// A question is one question of the user as the rules have understood it: what is asked for, and then groups and
+// A question is one question of the user as the rules have understood it: a figure or rows, and then groups and
 // conditions in any order. A token that does not fit is a problem, so that no word is left out of an answer.
 type question struct {
 	file   *file
@@ -103,7 +103,7 @@ func (q *question) doubt(problem string) {
 	}
 }
 
-// readAsk reads what is asked for: a figure, a superlative, or rows.
+// readAsk reads the beginning of a question: it asks for a figure, a superlative, or rows.
 func (q *question) readAsk() {
 	for q.accept(describe) {
 		q.describes = true
@@ -139,8 +139,8 @@ func (q *question) readFigure() bool {
 	return false
 }
 
-// readNoun reads a word for the rows. It doubts one that is also a column, such as the city of cities.csv: a city may be
-// in several rows.
+// readNoun reads a word for the rows. If the word is also a column, the meaning is in doubt: a city may be in several rows
+// of cities.csv.
 func (q *question) readNoun() {
 	if t := q.at(0); t.noun && t.kind == columnName && q.end == nil {
 		q.doubt("I do not know whether \"" + plain(t.text) + "\" means the rows or the column. Say \"rows\" for the rows.")
@@ -180,7 +180,7 @@ func (q *question) readEnd() {
 	}
 }
 
-// readLimit reads the number of rows at n. That of "the highest 2024 amount" is a year.
+// readLimit reads the number of rows at n. The number in "the highest 2024 amount" is a year, and no limit.
 func (q *question) readLimit(n int) bool {
 	t := q.at(n)
 	limit, err := strconv.Atoi(t.value)

@@ -59,8 +59,8 @@ func (t talk) questions() (newest []*question) {
 	return newest
 }
 
-// about reads the last text of the user as questions about one file. "Of them" stands for the rows of the question
-// before, which may be in the text before.
+// about reads the questions about one file in the last message of the user. "Of them" stands for the rows of the
+// previous question, which may be in an earlier message.
 func (t talk) about(l *lexer) []*question {
 	last := len(t.asked) - 1
 	out := l.questions(t.asked[last])

@@ -18,7 +18,7 @@ var failures = map[string]string{
 	"createQuote": "The quote was not made", "submitOrder": "Nothing was ordered",
 }
 
-// answer says what came of the steps, or why there are none.
+// answer tells the results of the steps, or why there are none.
 func (d *dialogue) answer() string {
 	w := d.wanted
 	switch words := d.strange(); {
@@ -59,7 +59,7 @@ func (d *dialogue) told() []string {
 	return parts
 }
 
-// list tells what a search found, and the conditions that it meets.
+// list tells the products that a search found, and the conditions that they meet.
 func (d *dialogue) list(conditions string, found result) string {
 	text := fmt.Sprintf("%s (%s)", products(found.All), conditions)
 	if len(found.Products) < found.All {
@@ -78,7 +78,7 @@ func (d *dialogue) list(conditions string, found result) string {
 	return text
 }
 
-// outcome says what came of a call that does something, or why a call failed.
+// outcome tells the result of a call that changes something, or why a call failed.
 func (s step) outcome() string {
 	r := s.result
 	switch {

@@ -19,14 +19,14 @@ type dialogue struct {
 	quote  string // what "it" orders: the last quote, if no list came after it
 }
 
-// A step is a call of a tool, and what came of it.
+// A step is a call of a tool and its result.
 type step struct {
 	tool, text string
 	failed     bool
 	result     result
 }
 
-// A result is what a tool answers: a list of products, a scene, a quote or an order.
+// A result is the answer of a tool: a list of products, a scene, a quote or an order.
 type result struct {
 	ID       string    `json:"id"`
 	Products []product `json:"products"`
@@ -88,7 +88,7 @@ func read(r llm.Request) *dialogue {
 	return d
 }
 
-// learn reads what a system prompt says of the user, as lines of JSON.
+// learn reads the facts about the user in a system prompt, which are lines of JSON.
 func (d *dialogue) learn(prompt string) {
 	for line := range strings.Lines(prompt) {
 		var fact struct {
@@ -100,7 +100,7 @@ func (d *dialogue) learn(prompt string) {
 	}
 }
 
-// take notes what came of a call.
+// take keeps the result of a call.
 func (d *dialogue) take(s step) {
 	if !s.failed {
 		_ = json.Unmarshal([]byte(s.text), &s.result) // what is no JSON tells nothing

@@ -23,11 +23,11 @@ var shapes = []struct {
 
 var (
 	sentence = regexp.MustCompile(`[^.!?\n]+\??`)
-	// asking is a word of a sentence that wants something.
+	// asking finds a word that marks a request or a question.
 	asking = regexp.MustCompile(`(?i)\b(find|show|need|want|how|what|which|quote|order|make)\b|\?`)
 )
 
-// Facts returns what a user's words say that is worth knowing later. A sentence that asks for something says nothing.
+// Facts returns the facts in a message of a user that are worth remembering. A request or a question has none.
 func Facts(said string) (facts []extract.Proposal) {
 	for _, text := range sentence.FindAllString(said, -1) {
 		text = strings.TrimSpace(text)

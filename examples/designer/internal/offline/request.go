@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A wish is what the rules understand of a request: which products, and what to do with them.
+// A wish is a request as the rules understand it: the products, and the action on them.
 type wish struct {
 	said     string
 	tool     string // that does what is wished with the products; "" if they are only shown
@@ -31,7 +31,7 @@ var (
 		`(?: me)?(?: (` + number + `))?(?: of)?(?: the)? (.+?)(?: cost)?(?:(?: ,)? and how big is it)?$`)
 )
 
-// toolOf has the tools of verbs. The other verbs ask for what a list of products tells.
+// toolOf has the tools of verbs. A list of products answers the other verbs.
 var toolOf = map[string]string{"quote": "createQuote", "order": "submitOrder", "make a 3d scene of": "generate3D"}
 
 var pronouns = []string{"it", "them", "all of them"}
