@@ -1,6 +1,5 @@
-// Package rules is what the offline models of the examples have in common: a model
-// whose replies a function makes, and which streams them word by word as a language
-// model would; and [Quoted] marks the words that rules do not understand.
+// Package rules has the common parts of the offline models of the examples: a [Model] whose replies
+// are made by a function, and [Quoted], which says which words of a question the rules do not understand.
 package rules
 
 import (

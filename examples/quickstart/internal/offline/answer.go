@@ -70,7 +70,7 @@ func list(words []string, last string) string {
 }
 
 // lookAnswer quotes the best passage for the words of a question and names the next ones. It says so if the text lacks
-// words, if no passage has all words, and if several have the only one.
+// words, if no passage has all words, if several have the only one, and if a passage lacks the number that is asked for.
 func lookAnswer(in intent, words []string, f found) string {
 	lead := ""
 	switch {
@@ -82,6 +82,8 @@ func lookAnswer(in intent, words []string, f found) string {
 		lead = fmt.Sprintf("No passage has %s together.", list(words, "and"))
 	case f.Total > 1 && len(words) == 1 && !in.named:
 		lead = fmt.Sprintf("%s mention %q.", number(f.Total, "passage"), words[0])
+	case amount.MatchString(in.question) && !numeral.MatchString(f.Passages[0].Text):
+		lead = "No passage has the words of your question and a number."
 	default:
 		return rules.Quoted(in.question, quotes(f.File, f.Passages[0], f.Passages[:min(len(f.Passages), f.Total)]))
 	}

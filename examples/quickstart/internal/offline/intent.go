@@ -52,7 +52,7 @@ var forms = []form{
 	{summary, regexp.MustCompile(`(?i)^(?:summari[sz]e(?: it| the file)?|what is (?:in the file|(?:it|this|this file|the file) about))$`)},
 	{where, regexp.MustCompile(`(?i)^where (?:does|is) ` + topic + ` (?:appear|mentioned)$`)},
 	// Other requests, and questions about lines, are none to the text.
-	{help, regexp.MustCompile(`(?i)^(?:count|find|give|note|read|remember|save|show|summari[sz]e|write)\b|\blines? \d|\b(?:first|last) (?:\d+ )?lines?\b`)},
+	{help, regexp.MustCompile(`(?i)^(?:count|find|give|note|read|remember|save|show|summari[sz]e|write|how many (?:words|lines|characters))\b|\blines? \d|\b(?:first|last) (?:\d+ )?lines?\b`)},
 	{look, regexp.MustCompile(`(?i)^(?:what|who) (?:is|are) ` + topic + `$`)},
 }
 

@@ -95,7 +95,7 @@ func (t talk) save() ([]lookup, string) {
 
 // look searches the text for the words of the question, and quotes the best passage.
 func (t talk) look() ([]lookup, string) {
-	words := keywords(t.want.topic)
+	words := keywords(amount.ReplaceAllString(t.want.topic, ""))
 	if len(words) == 0 {
 		return nil, helpText
 	}
@@ -117,6 +117,12 @@ func (in intent) span() map[string]any {
 
 // contraction matches short forms such as "I'm", which a search ignores. It matches no "don't".
 var contraction = regexp.MustCompile(`(?i)^(?:\w+['’](?:m|re|ve|d|ll)|(?:it|that|what|who|where|when|how|there|he|she)['’]s)$`)
+
+var (
+	// amount asks for a number. A text says the number without these words.
+	amount  = regexp.MustCompile(`(?i)\bhow (?:much|many)\b`)
+	numeral = regexp.MustCompile(`(?i)\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred|thousand|half|free|no)\b`)
+)
 
 // keywords returns the words of a question to search for.
 func keywords(question string) (words []string) {
