@@ -141,7 +141,7 @@ func TestAnswers(t *testing.T) {
 		{"What is my plan?", "get_user_context", "Plan: pro", "Plan: pro"},
 		{"Which class are trains booked in?", search, found, "Trains are booked in second class by the assistant of the team. (a & b.md, A > Trains)"},
 		{"What is the price of the night train to Oslo?", search, found, "| train | price |\n| night train to Oslo | 90 | (a & b.md, A > Trains)"},
-		{"How many days to Norway?", search, found, "country,days\nNorway,6 (delivery.csv)"},
+		{"How many days to Norway?", search, found, "Rules do not understand \"how many\": this has the other words of your question.\n\ncountry,days\nNorway,6 (delivery.csv)"},
 		{"What is the notice period?", search, found, "The notice period of Dr. Weiss is three months. (b.md)"},
 		{"Is the boiler valid in Norway?", search, found, "It is valid in Norway. (c.md, Boiler > Moving)"},
 		{"Which fault?", search, found, "- Rust is a fault. (c.md, Boiler > Moving)\n- A fault is repaired. (c.md, Boiler > Moving)\n- A fault is a loss. (c.md, Boiler > Moving)\n\nI left out 1 more that have your words."},

@@ -69,8 +69,8 @@ func list(words []string, last string) string {
 	return b.String()
 }
 
-// lookAnswer quotes the best passage for the words of a question and names the next ones. It says so if the text lacks
-// words, if no passage has all words, if several have the only one, and if a passage lacks the number that is asked for.
+// lookAnswer quotes the best passage for the words of a question and names the next ones. If the text lacks words, if no
+// passage has all words, and if several have the only one, it says so and quotes the two closest passages.
 func lookAnswer(in intent, words []string, f found) string {
 	lead := ""
 	switch {
@@ -82,12 +82,18 @@ func lookAnswer(in intent, words []string, f found) string {
 		lead = fmt.Sprintf("No passage has %s together.", list(words, "and"))
 	case f.Total > 1 && len(words) == 1 && !in.named:
 		lead = fmt.Sprintf("%s mention %q.", number(f.Total, "passage"), words[0])
-	case amount.MatchString(in.question) && !numeral.MatchString(f.Passages[0].Text):
-		lead = "No passage has the words of your question and a number."
 	default:
 		return rules.Quoted(in.question, quotes(f.File, f.Passages[0], f.Passages[:min(len(f.Passages), f.Total)]))
 	}
-	return lead + " The closest passage:\n\n" + quotes(f.File, f.Passages[0].closest(), f.Passages)
+	closest := make([]string, min(2, len(f.Passages)))
+	for i := range closest {
+		closest[i] = quotes(f.File, f.Passages[i].closest(), nil)
+	}
+	noun := " The closest passage:\n\n"
+	if len(closest) > 1 {
+		noun = " The closest passages:\n\n"
+	}
+	return lead + noun + strings.Join(closest, "\n\n")
 }
 
 // quotes shows a passage and names two others, from under other headings.

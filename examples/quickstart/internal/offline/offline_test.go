@@ -123,26 +123,25 @@ func TestAnswers(t *testing.T) {
 	}
 	const (
 		also   = "\n  see also line 3 (Old); lines 4-5"
-		others = "\n\ny\n\n  a.md, line 3 (Old)\n  see also lines 4-5"
+		quoted = "A loom is\na frame.\n\n  a.md, lines 12-13 (Looms)"
+		two    = quoted + "\n\nx\n\n  a.md, line 9 (Looms)"
 	)
-	const quoted = "A loom is\na frame.\n\n  a.md, lines 12-13 (Looms)"
 	tests := []struct {
 		name, question string
 		lookups        [][]llm.Message
 		want           string
 	}{
 		{"quotes the best passage", "what is a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":4`))}, quoted + also},
-		{"says that the number is missing", "how many looms have a frame?", [][]llm.Message{lookup("a", "search", passages(`"total":1`))}, "No passage has the words of your question and a number. The closest passage:\n\n" + quoted + also},
-		{"quotes a number", "how much is a loom?", [][]llm.Message{lookup("a", "search", `{"file":"a.md","total":1,"passages":[{"from":1,"to":1,"text":"A loom is 9 euros."}]}`)}, "A loom is 9 euros.\n\n  a.md, line 1"},
-		{"names a missing word", "which loom frame is red?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["red"]`))}, "The text does not mention \"red\". The closest passage:\n\n" + quoted + also},
-		{"no passage has all", "what is a loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0`))}, "No passage has \"loom\" and \"frame\" together. The closest passage:\n\n" + quoted + also},
+		{"does not count", "how many looms have a frame?", [][]llm.Message{lookup("a", "search", passages(`"total":1`))}, "Rules do not understand \"how many\": this has the other words of your question.\n\n" + quoted},
+		{"names a missing word", "which loom frame is red?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["red"]`))}, "The text does not mention \"red\". The closest passages:\n\n" + two},
+		{"no passage has all", "what is a loom frame?", [][]llm.Message{lookup("a", "search", passages(`"total":0`))}, "No passage has \"loom\" and \"frame\" together. The closest passages:\n\n" + two},
 		{"quotes code as code", "what is f?", [][]llm.Message{lookup("a", "search", `{"file":"a.go","total":1,"passages":[{"from":1,"to":2,"text":"f()\ng()","code":true}]}`)}, "    f()\n    g()\n\n  a.go, lines 1-2"},
 		{"finds nothing", "what is a lom?", [][]llm.Message{lookup("a", "search", `{"file":"a.md","total":0,"passages":[],"missing":["lom"]}`)}, `I found no passage about that: a.md does not mention "lom".`},
 		{"lists lines by number", "where is loom mentioned?", [][]llm.Message{lookup("a", "find_lines", lines)}, "\"loom\" is on 2 lines:\n     3 | looms\n    12 | A loom is"},
 		{"shows the best sentences of an unsure answer", "who lends a loom?", [][]llm.Message{lookup("a", "search", `{"file":"a.md","missing":["lends"],"passages":[{"from":1,"to":9,"text":"A long text. Looms are here.","best":"Looms are here."}]}`)}, "The text does not mention \"lends\". The closest passage:\n\nLooms are here.\n\n  a.md, lines 1-9"},
-		{"says that several passages have the one word", "when is a loom there?", [][]llm.Message{lookup("a", "search", passages(`"total":4`))}, "4 passages mention \"loom\". The closest passage:\n\n" + quoted + also},
+		{"says that several passages have the one word", "when is a loom there?", [][]llm.Message{lookup("a", "search", passages(`"total":4`))}, "4 passages mention \"loom\". The closest passages:\n\n" + two},
 		{"claims no line with some words", "where is the wooden loom mentioned?", [][]llm.Message{lookup("a", "find_lines", `{"total":0,"partly":2,"lines":[{"line":3,"text":"looms"}]}`)}, "No line has all words of \"wooden loom\"."},
-		{"claims no measure", "how long is a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["long"]`))}, "The text does not mention \"long\". The closest passage:\n\n" + quoted + also},
+		{"claims no measure", "how long is a loom?", [][]llm.Message{lookup("a", "search", passages(`"total":0,"missing":["long"]`))}, "The text does not mention \"long\". The closest passages:\n\n" + two},
 		{"names words that it does not understand", "who has no loom?", [][]llm.Message{lookup("a", "search", passages(`"total":1`))}, "Rules do not understand \"who\" and \"no\": this has the other words of your question.\n\n" + quoted},
 		{"names the word of a definition", "who is Ada Loom?", [][]llm.Message{lookup("a", "search", passages(`"total":1`))}, "Rules do not understand \"who\": this has the other words of your question.\n\n" + quoted},
 		{"claims no phrase", "where is the wooden loom mentioned?", [][]llm.Message{lookup("a", "find_lines", lines)}, "All words of \"wooden loom\" are on 2 lines:\n     3 | looms\n    12 | A loom is"},

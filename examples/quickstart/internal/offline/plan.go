@@ -118,11 +118,8 @@ func (in intent) span() map[string]any {
 // contraction matches short forms such as "I'm", which a search ignores. It matches no "don't".
 var contraction = regexp.MustCompile(`(?i)^(?:\w+['’](?:m|re|ve|d|ll)|(?:it|that|what|who|where|when|how|there|he|she)['’]s)$`)
 
-var (
-	// amount asks for a number. A text says the number without these words.
-	amount  = regexp.MustCompile(`(?i)\bhow (?:much|many)\b`)
-	numeral = regexp.MustCompile(`(?i)\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|hundred|thousand|half|free|no)\b`)
-)
+// amount asks for a number. A text says the number without these words.
+var amount = regexp.MustCompile(`(?i)\bhow (?:much|many)\b`)
 
 // keywords returns the words of a question to search for.
 func keywords(question string) (words []string) {
@@ -141,5 +138,5 @@ var common = strings.Fields(`a about also am an and are as at be because been bu
 	cannot could did do does exactly for from get gets getting go goes going got had happen
 	happens has have he her here him his how i if in into is it its just let like make may me mean means might
 	must my need needs of on or our per say says she should so some still
-	that the their them then there these they this those to too us use used using want was we were what when
+	that the their them then there these they this those to too up us use used using want was we were what when
 	where which while who whom whose why will with would yet you your`)

@@ -1,6 +1,7 @@
 package textfile
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,8 +45,9 @@ func fold(word string) string {
 var functional = []string{"not", "for", "her"}
 
 // stem returns the beginning of a folded word that its forms share: "resum" for
-// resume, resumed and resuming.
+// resume, resumed and resuming. The stem of an irregular form is that of its word.
 func stem(word string) string {
+	word = cmp.Or(irregular[word], word)
 	for _, ending := range []string{"ing", "ed", "ure", "e"} {
 		root, ok := strings.CutSuffix(word, ending)
 		if !ok || utf8.RuneCountInString(root) < 3 || !strings.ContainsAny(root, "aeiouy") {

@@ -67,6 +67,21 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// A question finds the other forms of a verb or a noun, and no word that only looks like one.
+func TestSearchFindsIrregularForms(t *testing.T) {
+	t.Parallel()
+	f := parse(t, "The dues were paid.\n\nTwo children swim.\n\nTurn left at the lake.\n")
+	for query, want := range map[string]int{"who pays the dues": 1, "payment": 1, "child": 3, "swam": 3, "leave": 0} {
+		got := f.Search(query, 1).Passages
+		if want == 0 {
+			assert.Empty(t, got, query)
+			continue
+		}
+		require.Len(t, got, 1, query)
+		assert.Equal(t, want, got[0].From, query)
+	}
+}
+
 // A long paragraph that has the words of a question in different contexts does not answer it.
 func TestWordsOfAnAnswerStandTogether(t *testing.T) {
 	t.Parallel()
