@@ -41,8 +41,8 @@ func fold(word string) string {
 	return word
 }
 
-// functional are words that another word becomes without its last e.
-var functional = []string{"not", "for", "her"}
+// functional are words that another word becomes without its last e, as care becomes car.
+var functional = []string{"not", "for", "her", "car"}
 
 // stem returns the beginning of a folded word that its forms share: "resum" for
 // resume, resumed and resuming. The stem of an irregular form is that of its word.
