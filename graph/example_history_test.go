@@ -220,6 +220,9 @@ func ExampleThread_At_update() {
 			break
 		}
 	}
+	if before == "" { // At("") is the newest checkpoint
+		log.Fatal("no checkpoint is before the price")
+	}
 	if _, err := quote.At(before).Update(ctx, "", weight.Put(12)); err != nil { // "" means the node that ran last
 		log.Fatal(err)
 	}

@@ -56,8 +56,11 @@ func TestInvalidAnswerFailsTheRun(t *testing.T) {
 		other, odd := graph.NewInterrupt[string, string]("other"), graph.NewInterrupt[string, int]("ask")
 		bad := graph.NewInterrupt[string, func()]("ask")
 		th := processGraph(t, "parallel", s, func(string) {}).Thread("t")
-		_, err := th.Invoke(t.Context(), ask.Answer("x", "y"))
-		require.ErrorIs(t, err, graph.ErrNoInput)
+		for _, before := range [][]state.Write{{}, {note.Put("go")}, {graph.Goto("a")}} {
+			_, err := th.Invoke(t.Context(), append(before, ask.Answer("x", "y"))...)
+			require.ErrorIs(t, err, graph.ErrNoQuestion, "a thread without a checkpoint")
+			require.ErrorContains(t, err, "no checkpoint")
+		}
 		_, ids, err := questions(invoke(t, th, note.Put("go")))
 		require.NoError(t, err)
 		for name, w := range map[string]state.Write{

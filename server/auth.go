@@ -25,7 +25,7 @@ const PermissionMetrics = "metrics"
 
 // PermissionOperate allows a user to look after the threads of all users, if there is no [Options.Authorize]: to
 // search and read the threads and their runs, to change their state and metadata, to answer and run them, and to
-// cancel runs without a rollback. A run belongs to the user who starts it: [UserID] returns the operator in a run that an operator
+// cancel runs without a rollback. It deletes nothing of others, now or by a ttl. A run belongs to the user who starts it: [UserID] returns the operator in a run that an operator
 // continues, and [ThreadOwner] the owner of the thread.
 const PermissionOperate = "weft:operate"
 
@@ -58,7 +58,8 @@ const (
 type Action string
 
 // The actions of an [Access]. A run is created by ActionCreateRun on its thread; to stop a run is
-// an update of the run, and to undo it by a rollback is an update and a delete. To store an item is an update of the store.
+// an update of the run, and to undo it by a rollback is an update and a delete. To set the ttl of a thread
+// is an update and a delete, since it deletes the thread or its older states. To store an item is an update of the store.
 const (
 	ActionCreate    Action = "create"
 	ActionRead      Action = "read"

@@ -39,6 +39,8 @@ func TestAnOperatorLooksAfterTheThreadsOfAllUsers(t *testing.T) {
 		{http.MethodGet, thread + "/runs", nil, 200, 404},
 		{http.MethodGet, thread + "/runs/" + runID, nil, 200, 404},
 		{http.MethodPatch, thread, map[string]any{"metadata": map[string]string{"seen": "yes"}}, 200, 404},
+		{http.MethodPatch, thread, map[string]any{"ttl": 1}, 403, 404},
+		{http.MethodPatch, thread, map[string]any{"ttl": map[string]any{"ttl": 1, "strategy": "keep_latest"}}, 403, 404},
 		{http.MethodPost, thread + "/runs/wait", run, 200, 404},
 		{http.MethodPost, thread + "/state", map[string]any{"values": map[string]any{"messages": []any{}}}, 200, 404},
 		{http.MethodPost, thread + "/copy", nil, 200, 404},
@@ -55,6 +57,10 @@ func TestAnOperatorLooksAfterTheThreadsOfAllUsers(t *testing.T) {
 		assert.Equal(t, c.others, ask(t, web, "bob:operate", c.method, c.path, c.body).status, "bob: %s %s", c.method, c.path)
 		got := ask(t, web, operator, c.method, c.path, c.body)
 		assert.Equal(t, c.operator, got.status, "ops: %s %s: %s", c.method, c.path, got.body)
+	}
+	for _, strategy := range []string{"delete", "keep_latest"} {
+		prune := map[string]any{"thread_ids": []string{thread[len("/threads/"):]}, "strategy": strategy}
+		assert.JSONEq(t, `{"pruned_count":0}`, ask(t, web, operator, http.MethodPost, "/threads/prune", prune).body, strategy)
 	}
 	assert.Equal(t, "null", strings.TrimSpace(ask(t, web, operator, http.MethodGet, "/store/items?namespace=a&key=k", nil).body), "items of users")
 	assert.Equal(t, "[]", strings.TrimSpace(ask(t, web, "bob", http.MethodPost, "/threads/search", map[string]any{}).body))

@@ -327,6 +327,15 @@ func (c *call) patchThread() error {
 		return err
 	}
 	f := c.filter
+	if ttl != nil { // it deletes the thread or its older states later
+		_, err := c.getFor(ActionDelete, runs.Thread, r.ID)
+		if isNotFound(err) {
+			return refuse(http.StatusForbidden, "You may not set the ttl of the thread %s, since you may not delete it.", r.ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	r, err = c.s.change(c.ctx(), runs.Thread, r.ID, func(r *runs.Record) (err error) {
 		if r.Metadata, err = merged(r.Metadata, orEmpty(b.Metadata)); err != nil {
 			return err
@@ -411,9 +420,6 @@ func (c *call) pruneThreads() error {
 	}
 	if b.Strategy != "" && b.Strategy != "delete" && b.Strategy != "keep_latest" {
 		return invalid("The strategy is %q; it must be delete or keep_latest.", shortened(b.Strategy))
-	}
-	if b.Strategy == "keep_latest" {
-		c.action = ActionUpdate
 	}
 	pruned := 0
 	for _, id := range b.IDs {

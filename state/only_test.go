@@ -56,7 +56,7 @@ func TestOnlyEqualsATransactionOnTheEmptyState(t *testing.T) {
 	}
 }
 
-// TestOnlyEndsTheTransaction proves that the function Only ends a transaction, and that Reset
+// TestOnlyEndsTheTransaction proves that the function Only ends a transaction, and that Begin
 // makes the transaction usable again.
 func TestOnlyEndsTheTransaction(t *testing.T) {
 	t.Parallel()

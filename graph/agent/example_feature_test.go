@@ -8,6 +8,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/memcheckpoint"
 	"github.com/weft-go/weft/graph"
 	"github.com/weft-go/weft/graph/agent"
+	"github.com/weft-go/weft/graph/broadcast"
 	"github.com/weft-go/weft/llm"
 	"github.com/weft-go/weft/llm/llmtest"
 	"github.com/weft-go/weft/state"
@@ -51,6 +52,30 @@ func ExampleChunks() {
 	// gets rain
 	// says "Take an umbrella."
 	// answered after 2 turns and 46 tokens
+}
+
+// Any number of readers get the chunks of one run from a broadcast.
+func ExampleChunks_broadcast() {
+	a := must(agent.New("helper", llmtest.NewScript(llmtest.Say("Take an umbrella.")), nil, agent.Options{}))
+	shared := broadcast.New(0)
+	go shared.Run(a.Stream(context.Background(), agent.Messages.Put(llm.User("What do I need?")))) //nolint:errcheck // the readers receive the error
+	events := func(yield func(graph.Event, error) bool) {
+		for e, err := range shared.Events(context.Background(), 0) {
+			if !yield(e.Event, err) {
+				return
+			}
+		}
+	}
+	for c, err := range agent.Chunks(events) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if c.Kind == agent.ChunkText {
+			fmt.Print(c.Text)
+		}
+	}
+	// Output: Take an umbrella.
 }
 
 // Any node of a graph may ask a model and stream the reply as chunks.

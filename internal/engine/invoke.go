@@ -162,6 +162,10 @@ func (r *run) start(in input) (resumed bool, err error) {
 		return false, r.beginTurn(in)
 	}
 	if !found {
+		if len(in.answers) > 0 {
+			a := in.answers[0]
+			return false, fmt.Errorf("question %s of interrupt %q: %w; the run resumes no checkpoint", a.ID, a.Interrupt, ErrNoQuestion)
+		}
 		if !in.hasTargets() && len(in.writes) == 0 {
 			return false, ErrNoInput
 		}

@@ -513,7 +513,7 @@ func TestJSONSchemaOfValuesAndInput(t *testing.T) {
 	assert.JSONEq(t, `{"type":["object","null"],"additionalProperties":{"type":"integer"}}`, part(input, "entries"))
 }
 
-func TestNewTransactionNeedsAReset(t *testing.T) {
+func TestNewTransactionNeedsABegin(t *testing.T) {
 	t.Parallel()
 	c := newChannels()
 	schema := schemaOf(t, c.handles()...)

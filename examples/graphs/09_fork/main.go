@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 
@@ -65,6 +66,9 @@ func run(ctx context.Context) error {
 		}
 	}
 
+	if before == "" { // At("") is the newest checkpoint
+		return errors.New("no checkpoint is before finish")
+	}
 	if _, err := thread.At(before).Update(ctx, "", Tone.Put("?")); err != nil {
 		return err
 	}
