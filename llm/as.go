@@ -13,15 +13,15 @@ import (
 // that JSON can be read into. It returns the answer and the usage of all its requests.
 //
 //	type Verdict struct {
-//		Score  int    `json:"score" jsonschema:"0 to 10"`
+//		Score  int    `json:"score" minimum:"0" maximum:"10"`
 //		Grade  string `json:"grade" enum:"good,bad"`
 //		Reason string `json:"reason,omitempty"`
 //	}
 //	verdict, usage, err := llm.As[Verdict](ctx, model, request)
 //
 // The schema of T is inferred as for the arguments of a tool: a field is required unless it
-// is a pointer or has omitempty or omitzero, its jsonschema tag is its description, and its
-// enum tag lists its values. [OneOf] makes a struct a union.
+// is a pointer or has omitempty or omitzero, its jsonschema tag is its description, its
+// enum tag lists its values, and its tags minimum and maximum limit a number. [OneOf] makes a struct a union.
 //
 // By default the model answers by calling a tool with this schema; see [AnswerTool]. The
 // tool has the name r.Format.Name; empty means "answer". If r.Format has the type

@@ -16,8 +16,8 @@
 //
 //   - The JSON schema that the model sees is inferred from the type of the arguments. A
 //     field is required unless it is a pointer or has omitempty or omitzero in its json
-//     tag. The jsonschema tag describes the field to the model, and an enum tag lists
-//     its values.
+//     tag. The jsonschema tag describes the field to the model, an enum tag lists
+//     its values, and the tags minimum and maximum limit a number.
 //   - Arguments are checked against the schema before a tool runs. Invalid arguments, a
 //     tool that does not exist and a call that is not JSON are answered with an error,
 //     so that the model can correct the call.

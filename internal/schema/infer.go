@@ -3,7 +3,9 @@ package schema
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"reflect"
 	"regexp"
@@ -227,6 +229,37 @@ func (b *builder) tags(property *jsonschema.Schema, f *field) {
 	if err := enumerate(property, f.Tag.Get("enum")); err != nil {
 		b.mistake(f.path, "enum tag: "+err.Error())
 	}
+	if err := limit(property, f.Tag.Get("minimum"), f.Tag.Get("maximum")); err != nil {
+		b.mistake(f.path, err.Error())
+	}
+}
+
+// limit narrows the range of a number, or of the elements of a list, to that of the tags minimum and maximum.
+func limit(property *jsonschema.Schema, least, greatest string) error {
+	if property.Items != nil {
+		property = property.Items
+	}
+	for _, tag := range []struct{ name, text string }{{"minimum", least}, {"maximum", greatest}} {
+		if tag.text == "" {
+			continue
+		}
+		value, err := enumValue(tag.text, property.Type)
+		n, isNumber := value.(float64)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s tag: %w", tag.name, err)
+		case !isNumber:
+			return fmt.Errorf("%s tag: the field is no number", tag.name)
+		case tag.name == "minimum" && (property.Minimum == nil || n > *property.Minimum):
+			property.Minimum = &n
+		case tag.name == "maximum" && (property.Maximum == nil || n < *property.Maximum):
+			property.Maximum = &n
+		}
+	}
+	if property.Minimum != nil && property.Maximum != nil && *property.Minimum > *property.Maximum {
+		return errors.New("the minimum is greater than the maximum")
+	}
+	return nil
 }
 
 // enumerate limits a property, or the elements of a list, to the values of an enum tag.
@@ -258,7 +291,11 @@ func enumValue(text, kind string) (any, error) {
 		}
 		return float64(n), err
 	case "number":
-		return strconv.ParseFloat(text, 64)
+		n, err := strconv.ParseFloat(text, 64)
+		if err == nil && (math.IsNaN(n) || math.IsInf(n, 0)) {
+			err = fmt.Errorf("%s is no number of JSON", text)
+		}
+		return n, err
 	}
 	return nil, fmt.Errorf("%q: the field is neither a string nor a number", text)
 }

@@ -60,6 +60,9 @@ type (
 		Text     string                `json:"text,omitempty"`
 		Enum     Nickname              `json:"enum" enum:"a, b" jsonschema:"one letter"`
 		Days     []int                 `json:"days" enum:"1,7"`
+		Sold     *int                  `json:"sold" minimum:"1" maximum:"99"`
+		Shares   []float64             `json:"shares,omitempty" maximum:"0.5"`
+		Below    uint8                 `json:"below,omitempty" minimum:"-3" maximum:"7"`
 		Float    float64               `json:"float,omitzero"`
 		Count    uint8                 `json:"count"`
 		At       time.Time             `json:"at"`
@@ -95,7 +98,8 @@ func TestSchemasOfTypes(t *testing.T) {
 			"same":{"type":"integer"},"Other":{"type":"string"},"Same":{"type":"string"},"depth":{"type":"integer"},"C":{"type":"boolean"}},
 			"required":["a","B","same","Other","Same","depth","C"],"additionalProperties":false}`},
 		{"all kinds", all{}, `{"type":"object","properties":{"text":{"type":"string"},"enum":{"type":"string","enum":["a","b"],"description":"one letter"},
-			"days":{"type":"array","items":{"type":"integer","enum":[1,7]}},"float":{"type":"number"},"count":{"type":"integer","minimum":0,"maximum":255},
+			"days":{"type":"array","items":{"type":"integer","enum":[1,7]}},"sold":{"type":"integer","minimum":1,"maximum":99},
+			"shares":{"type":"array","items":{"type":"number","maximum":0.5}},"below":{"type":"integer","minimum":0,"maximum":7},"float":{"type":"number"},"count":{"type":"integer","minimum":0,"maximum":255},
 			"at":{"type":"string","format":"date-time"},"wait":{"type":"integer","description":"how long (a duration in nanoseconds)"},
 			"data":{"type":"string","description":"bytes in base64"},"any":{"description":"any JSON value"},"raw":{"description":"any JSON value"},
 			"map":{"type":"object","properties":{},"additionalProperties":{"type":"string"}},"two":{"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2},
@@ -139,6 +143,18 @@ func TestUnsupportedTypesAreNamedWithTheirPath(t *testing.T) {
 		{"an enum of flags", struct {
 			On bool `enum:"true"`
 		}{}, `On: enum tag: "true": the field is neither a string nor a number`},
+		{"a minimum of a text", struct {
+			Name string `minimum:"1"`
+		}{}, "Name: minimum tag: the field is no number"},
+		{"a maximum that is no number", struct {
+			N int `maximum:"1.5"`
+		}{}, `N: maximum tag: strconv.ParseInt: parsing "1.5"`},
+		{"an enum of no numbers", struct {
+			F float64 `enum:"1,NaN"`
+		}{}, "F: enum tag: NaN is no number of JSON"},
+		{"an empty range", struct {
+			N int `minimum:"3" maximum:"2"`
+		}{}, "N: the minimum is greater than the maximum"},
 		{"a description like a keyword", struct {
 			N int `jsonschema:"minimum=3"`
 		}{}, `N: the jsonschema tag "minimum=3" is a description`},
@@ -279,6 +295,7 @@ func TestCheckExplainsProblems(t *testing.T) {
 		Free any            `json:"free,omitempty"`
 		Unit string         `json:"unit,omitempty" enum:"c,f"`
 		Num  json.Number    `json:"num,omitempty"`
+		Sold int            `json:"sold,omitzero" minimum:"1" maximum:"9"`
 	}
 	tests := []struct{ name, give, want string }{
 		{"a fitting value", `{"n":5.0,"s":null,"m":null,"u":1e2,"f":1.5,"l":[{"a":1,"B":"b"}],"free":[1,{}],"two":[true,false],"at":"2026-01-02T03:04:05Z","unit":"c","num":7}`, `{"at":"2026-01-02T03:04:05Z","f":1.5,"free":[1,{}],"l":[{"B":"b","a":1}],"n":5,"num":7,"two":[true,false],"u":100,"unit":"c"}`},
@@ -292,7 +309,8 @@ func TestCheckExplainsProblems(t *testing.T) {
 		{"a huge number", `{"n":1e400}`, "n: want an integer, got 1e400"},
 		{"below zero", `{"n":1,"u":-1}`, "u: want an integer of at least 0, got -1"},
 		{"a long string", `{"n":"` + strings.Repeat("é", 50) + `"}`, `n: want an integer, got the string "` + strings.Repeat("é", 40) + `…"`},
-		{"an unknown field", `{"n":1,"x":1}`, "x: there is no such field; the fields are n, u, s, at, l, m, two, f, free, unit, num"},
+		{"an unknown field", `{"n":1,"x":1}`, "x: there is no such field; the fields are n, u, s, at, l, m, two, f, free, unit, num, sold"},
+		{"outside the range", `{"n":1,"sold":10}`, "sold: want an integer from 1 to 9, got 10"},
 		{"deep inside", `{"n":1,"l":[{"a":1,"B":"b"},{"a":true,"B":{}}],"m":{"k":"v"}}`, `l[1].B: want a string, got an object; l[1].a: want an integer, got true; m.k: want an integer, got the string "v"`},
 		{"no time", `{"n":1,"at":"today"}`, `at: want a time such as 2026-01-31T15:04:05Z, got the string "today"`},
 		{"too few", `{"n":1,"two":[true]}`, "two: want an array of 2, got 1"},
