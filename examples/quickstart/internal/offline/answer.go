@@ -89,11 +89,11 @@ func lookAnswer(in intent, words []string, f found) string {
 	for i := range closest {
 		closest[i] = quotes(f.File, f.Passages[i].closest(), nil)
 	}
-	noun := " The closest passage:\n\n"
+	lead += " The closest passage"
 	if len(closest) > 1 {
-		noun = " The closest passages:\n\n"
+		lead += "s"
 	}
-	return lead + noun + strings.Join(closest, "\n\n")
+	return lead + ":\n\n" + strings.Join(closest, "\n\n")
 }
 
 // quotes shows a passage and names two others, from under other headings.
