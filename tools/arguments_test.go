@@ -37,7 +37,7 @@ func TestArgumentsAreRefused(t *testing.T) {
 		arguments string
 		want      string
 	}{
-		{"cut off", `{"text":`, "not valid JSON: unexpected EOF"},
+		{"cut off", `{"text":`, `not valid JSON: unexpected EOF; want JSON, got the string "{\"text\":"`},
 		{"two values", `{} {}`, "not valid JSON: more than one value"},
 		{"a value and more", `{}x`, "not valid JSON: more than one value"},
 		{"too deep", strings.Repeat(`[`, 20000), "exceeded max depth"},

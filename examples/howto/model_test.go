@@ -59,13 +59,19 @@ func Example_modelByName() {
 // chosenKey is the key of the model of a run in its context.
 type chosenKey struct{}
 
-// chosen lets the context of a run choose the model. Wrappers, such as those that trace and count, stay around it.
+// choose returns the model in the context of a run, or else m.
+func choose(ctx context.Context, m llm.Model) llm.Model {
+	if other, ok := ctx.Value(chosenKey{}).(llm.Model); ok {
+		return other
+	}
+	return m
+}
+
+// chosen lets the context of a run choose the model of an agent. Wrappers, such as those that trace and count, stay around it.
 var chosen = agent.Middleware{
 	Name: "chosen model",
 	WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
-		if m, ok := ctx.Value(chosenKey{}).(llm.Model); ok {
-			c.Model = m
-		}
+		c.Model = choose(ctx, c.Model)
 		return next(ctx, c)
 	},
 }

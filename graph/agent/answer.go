@@ -84,7 +84,8 @@ func (s Structure) form(set *tools.Set) (*answerForm, error) {
 }
 
 // Answer returns the structured answer of the last run of an agent, which stays in the state until an agent runs
-// again. If there is none, the error wraps [ErrNoAnswer] and gives the reason.
+// again. If there is none, the error wraps [ErrNoAnswer] and gives the reason. In a graph around the agent, the answer of an
+// earlier turn stays until the agent ends; see [Result].
 func Answer[T any](s state.View) (T, error) {
 	var answer T
 	r := Result.Get(s)

@@ -10,7 +10,8 @@ import (
 
 // Result is the outcome of the last run of an agent. Its Reason is empty while the agent runs
 // or waits for a person, and after a failure. A graph that declares the channel shares it with
-// its agents; and the last write wins.
+// its agents; and the last write wins. Such a graph gets the outcome when the agent ends: until then, and after a failure, it
+// has the outcome of an earlier turn. So look at the error and at the pauses of its snapshot first.
 var Result = state.LastWins[Outcome]("agent_result")
 
 // Usage is the total usage of all runs of a thread, as reported by the providers. In a graph

@@ -32,7 +32,8 @@ func Do[T any](ctx context.Context, key string, fn func(context.Context) (T, err
 // final state, such as the method Get of a channel. The value is stored as the result of the
 // task. The graph starts with the given input. It shares no channels with the flow. Its
 // checkpoints are stored in the thread of the flow, so it resumes at its last checkpoint. Its
-// questions pause the flow. Its events have the task in their path. The graph runs with its
+// questions pause the flow. Its events have the task in their path. [graph.Thread.Subgraph] does not reach
+// it: its state cannot be read or changed from outside. The graph runs with its
 // own middleware, and with its own MaxSteps, MaxParallel and pauses. Its store is not used.
 func Call[T any](ctx context.Context, key string, g *graph.Graph, result func(state.View) T, input ...state.Write) (T, error) {
 	var zero T

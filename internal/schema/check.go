@@ -110,7 +110,7 @@ func parse(text json.RawMessage) (any, error) {
 	dec.UseNumber()
 	var value any
 	if err := dec.Decode(&value); err != nil {
-		return nil, problem("not valid JSON: %s", err)
+		return nil, problem("not valid JSON: %s; want JSON, got %s", err, shown(string(text)))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, problem("not valid JSON: more than one value")

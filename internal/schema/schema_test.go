@@ -300,7 +300,8 @@ func TestCheckExplainsProblems(t *testing.T) {
 	tests := []struct{ name, give, want string }{
 		{"a fitting value", `{"n":5.0,"s":null,"m":null,"u":1e2,"f":1.5,"l":[{"a":1,"B":"b"}],"free":[1,{}],"two":[true,false],"at":"2026-01-02T03:04:05Z","unit":"c","num":7}`, `{"at":"2026-01-02T03:04:05Z","f":1.5,"free":[1,{}],"l":[{"B":"b","a":1}],"n":5,"num":7,"two":[true,false],"u":100,"unit":"c"}`},
 		{"the last of two", `{"n":"x","n":1}`, `{"n":1}`},
-		{"no JSON", `{"n":`, "not valid JSON: unexpected EOF"},
+		{"no JSON", `{"n":`, `not valid JSON: unexpected EOF; want JSON, got the string "{\"n\":"`},
+		{"a sentence", "I cannot read this.", `not valid JSON: invalid character 'I' looking for beginning of value; want JSON, got the string "I cannot read this."`},
 		{"two values", `{"n":1} {}`, "not valid JSON: more than one value"},
 		{"another type", `[]`, "the value: want an object, got an array"},
 		{"nothing", `{}`, "n: is missing; want an integer"},
