@@ -100,8 +100,8 @@ type Options struct {
 	MaxEvents     int
 	MaxEventBytes int64
 	// ThreadTTL is the time for which an unused thread is kept. Requests that create or change a
-	// thread may set another one for it. It begins with the next change of a thread. The zero value
-	// keeps threads forever.
+	// thread may set another one for it. It begins with the next change of a thread. The server deletes
+	// expired threads every 30 seconds. The zero value keeps threads forever.
 	ThreadTTL TTL
 	// OnDelete is called before a thread is removed, by a request or because it has expired or was
 	// made for one run, so that a program can remove what it keeps for the thread. The thread's runs

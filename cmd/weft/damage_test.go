@@ -89,6 +89,19 @@ func TestADamagedThreadDoesNotHideThatTheKeysFit(t *testing.T) {
 	assert.Contains(t, out, "order-4  running")
 }
 
+// No import takes a file that is not complete, and the next export creates it again.
+func TestAnExportThatFailsLeavesNoFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "threads.jsonl")
+	db := sqliteFile(t)
+	code, _, errs := newTerminal(t, nil).call("threads", "export", "no-such-thread", "-o", file, "-db", db)
+	assert.Equal(t, exitFailed, code, errs)
+	assert.NoFileExists(t, file)
+	code, _, errs = newTerminal(t, nil).call("threads", "export", "-o", file, "-db", db)
+	assert.Equal(t, exitDone, code, errs)
+	assert.FileExists(t, file)
+}
+
 func TestAnImportRefusesAFileThatEndsEarly(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -117,11 +117,15 @@ func runExport(ctx context.Context, args []string, std *streams) (err error) {
 	defer func() { err = errors.Join(err, db.close()) }()
 	out := c.out
 	if file != "" {
-		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return fmt.Errorf("create the file: %w", err)
+		f, opened := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if opened != nil {
+			return fmt.Errorf("create the file: %w", opened)
 		}
-		defer func() { err = errors.Join(err, f.Close()) }()
+		defer func() {
+			if err = errors.Join(err, f.Close()); err != nil { // no import takes a file that is not complete
+				err = errors.Join(err, os.Remove(file))
+			}
+		}()
 		out = f
 	}
 	n, err := export(ctx, db.checkpoints, c.args, prefix, out)
