@@ -99,9 +99,9 @@ func testAll(ctx context.Context, chosen []project, home, url string) (all []res
 	defer func() { err = errors.Join(err, spare.close()) }()
 	env := []string{"BASE_URL=" + url, "SPARE_URL=" + spare.url, "ROOT=" + root}
 	for _, name := range []string{"serving", "pages"} {
-		s, err := startExample(ctx, name)
-		if err != nil {
-			return nil, err
+		s, failed := startExample(ctx, name)
+		if failed != nil {
+			return nil, failed
 		}
 		defer func() { err = errors.Join(err, s.close()) }()
 		env = append(env, strings.ToUpper(name)+"_URL="+s.url)
