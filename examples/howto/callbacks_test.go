@@ -13,9 +13,6 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// observed is the key of a context whose models and tools have the functions of observe.
-type observed struct{}
-
 // observe returns hooks that call node for the end of each task, model for the end of each request to a model, and tool for the
 // end of each call of a tool. A task that waits for an answer has Paused in its outcome.
 func observe(
@@ -23,6 +20,7 @@ func observe(
 	model func(r graph.Running, e llm.Exchange),
 	tool func(c llm.ToolCall, took time.Duration, err error),
 ) *graph.Hooks {
+	type observed struct{} // the key of a context whose models and tools have the functions
 	aroundModel := func(m llm.Model) llm.Model {
 		return llm.Trace(m, llm.Hooks{End: func(ctx context.Context, e llm.Exchange) {
 			at, _ := graph.FromContext(ctx) // the innermost task
