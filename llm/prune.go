@@ -23,7 +23,8 @@ type Pruning struct {
 	// calls keeps its question.
 	FromUser bool
 	// Counter counts tokens. Nil means [EstimateTokens]. A counter that returns 1 for each
-	// message makes MaxTokens a number of messages; let MinMessages be negative then.
+	// message makes MaxTokens a number of messages; let MinMessages be negative then. [Summarise] needs one that
+	// counts tokens.
 	Counter TokenCounter
 }
 

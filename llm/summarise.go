@@ -12,20 +12,23 @@ import (
 type Summariser func(ctx context.Context, dropped []Message, maxTokens int) (string, error)
 
 // Summarise is like [Prune], but replaces messages by a summary. It keeps only the system
-// messages and the last p.MinMessages messages. The message with the summary is before the
+// messages and the last p.MinMessages messages, at least the newest one. The message with the summary is before the
 // last messages, and begins with [SummaryHeading]. Its role is user and not system, because
 // text of users and tools must not become a system instruction. A later call summarises the
 // summary like any other message.
 //
 // If the kept messages use up the budget, or the summary is empty, Summarise does the same as
-// Prune. It cuts off a summary of more than twice the tokens that are left. An error wraps the
+// Prune. It cuts off a summary of more than twice the tokens that are left. So p.Counter must count tokens here: to keep
+// the last n messages, set p.MinMessages to n. An error wraps the
 // error of the summariser.
 //
 // Summarise does not change messages. A summary costs time and tokens, so let a node store the
 // result in the channel of the messages with Overwrite, instead of summarising for each
 // request.
 func Summarise(ctx context.Context, messages []Message, p Pruning, summarise Summariser) ([]Message, error) {
-	c := newCut(messages, p.withDefaults())
+	least := p.withDefaults()
+	least.MinMessages = max(least.MinMessages, 1)
+	c := newCut(messages, least)
 	if !c.needed() {
 		return messages, nil
 	}

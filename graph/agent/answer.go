@@ -90,7 +90,7 @@ func Answer[T any](s state.View) (T, error) {
 	var answer T
 	r := Result.Get(s)
 	if r.Agent == "" {
-		return answer, fmt.Errorf("agent: %w: no agent has run in this thread", ErrNoAnswer)
+		return answer, fmt.Errorf("agent: %w: no agent has ended in this thread", ErrNoAnswer)
 	}
 	if len(r.Answer) == 0 {
 		return answer, fmt.Errorf("agent %q: %w: %s", r.Agent, ErrNoAnswer, r.whyNoAnswer())

@@ -123,5 +123,5 @@ func TestAnswerOfAStateInWhichNoAgentHasRun(t *testing.T) {
 	require.NoError(t, err)
 	_, err = agent.Answer[int](v)
 	require.ErrorIs(t, err, agent.ErrNoAnswer)
-	assert.EqualError(t, err, "agent: there is no structured answer: no agent has run in this thread")
+	assert.EqualError(t, err, "agent: there is no structured answer: no agent has ended in this thread")
 }

@@ -15,8 +15,8 @@ import (
 type History struct {
 	// Pruning is the token budget.
 	Pruning llm.Pruning
-	// Summarise, if not nil, summarises the dropped messages; see
-	// [llm.SummariseWith]. The summary is stored in the thread, and Summarise is
+	// Summarise, if not nil, summarises the dropped messages as [llm.Summarise] does: it keeps the last
+	// Pruning.MinMessages messages. See [llm.SummariseWith]. The summary is stored in the thread, and Summarise is
 	// called again only when the conversation exceeds the budget again. If the agent is a node of
 	// another graph, this needs [graph.SubgraphOptions].Persist, or Stored. With
 	// Summarise, Pruning.FromUser has no effect, since a summary is a user message.
