@@ -81,8 +81,8 @@ type PrunePolicy struct {
 	// of a paused run.
 	KeepPending bool
 	// DeleteIdle, if above zero, deletes each thread whose newest checkpoint is older, with
-	// all its checkpoints. It does not delete a thread that a run holds, and with KeepPending
-	// none whose newest checkpoint of a namespace has pending writes. The other rules prune the
+	// all its checkpoints. It does not delete a thread that a run holds. With KeepPending, it also does not delete
+	// a thread if the newest checkpoint of any of its namespaces has pending writes. The other rules prune the
 	// threads that remain. If both KeepLast and KeepFor are zero, these threads keep all
 	// their checkpoints.
 	DeleteIdle time.Duration

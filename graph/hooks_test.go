@@ -79,8 +79,8 @@ func (l *hookLog) hooks() *graph.Hooks {
 	}
 }
 
-// TestHooksNest proves that the context of a hook reaches everything inside, also in a
-// subgraph, and that a paused and resumed run reports its parts.
+// TestHooksNest proves that the context of a hook reaches the hooks and nodes inside it, also in a
+// subgraph, and that hooks report the run that pauses and the run that resumes it.
 func TestHooksNest(t *testing.T) {
 	t.Parallel()
 	var log hookLog

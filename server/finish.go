@@ -248,7 +248,7 @@ func (s *Server) endedRecords(ctx context.Context, a *activeRun, out *outcome, s
 	if err != nil {
 		return nil, false, err
 	}
-	// A run that joins the lane after this changes the record of the thread, which is a conflict.
+	// A run that begins to wait after this call of busy changes the record of the thread too, so that storing both is a conflict.
 	busy, err := s.busy(ctx, a)
 	if err != nil {
 		return nil, false, err

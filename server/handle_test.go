@@ -268,7 +268,7 @@ func TestRouteTakesFilesOfAThread(t *testing.T) {
 	assert.Equal(t, http.StatusUnsupportedMediaType, status, got)
 }
 
-// waits is a reader without data, whose end takes a time to come.
+// waits is a reader that returns io.EOF after a time.
 type waits struct{ time time.Duration }
 
 func (w *waits) Read([]byte) (int, error) {

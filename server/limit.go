@@ -34,7 +34,7 @@ type Limits struct {
 	// [Options.Queue], which counts threads with runs, and delayed runs, once a second. More are refused with
 	// status 503. It is 10,000 by default.
 	QueuedRuns int
-	// ThreadRuns is the number of runs of a thread that wait or are executed at once: 1000 by default. More
+	// ThreadRuns is the number of runs of a thread that wait or are executed at the same time: 1000 by default. More
 	// are refused with status 503.
 	ThreadRuns int
 	// Bytes is the size of the large requests that this server handles at once: their bodies, until the

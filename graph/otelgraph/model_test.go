@@ -276,8 +276,8 @@ func TestGraphInsideANodeIsTracedOnce(t *testing.T) {
 	}, tree(r.take()))
 }
 
-// TestRequestThatTakesTooLongHasFailed proves that a request which the time limit of its node ends has
-// failed, and was not cancelled.
+// TestRequestThatTakesTooLongHasFailed proves that the span of a request has an error if the time limit of its node
+// ended the request: it does not count as cancelled.
 func TestRequestThatTakesTooLongHasFailed(t *testing.T) {
 	t.Parallel()
 	waits := llm.ModelFunc(func(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chunk, error] {

@@ -43,7 +43,7 @@ func (c *codec) read(data []byte, v any) (err error) {
 	return nil
 }
 
-// takesNull reports whether null is a value of type t, or t has nothing that null could leave out.
+// takesNull reports whether null can be decoded into type t without loss: t can be nil, has size zero, or decodes JSON itself.
 func takesNull(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Interface, reflect.Map, reflect.Slice:

@@ -157,8 +157,8 @@ func checkMetadata(data json.RawMessage) error {
 	return nil
 }
 
-// A surrogate escape in JSON is half of a rune, and some databases reject a single one. Metadata with a
-// surrogate escape is rejected, even after an escaped backslash.
+// A surrogate escape in JSON is half of a rune, and some databases reject one without its other half. Metadata with such
+// an escape is rejected, even if it only looks like one after an escaped backslash.
 var (
 	wholeRune = regexp.MustCompile(`(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}`)
 	halfRune  = regexp.MustCompile(`(?i)\\ud[89a-f][0-9a-f]{2}`)

@@ -49,7 +49,7 @@ func TestFactIsFoundByTheDateOfItsTurn(t *testing.T) {
 	}
 }
 
-// Every backend finds a message by the date of its storage, also in another memory.
+// Every backend finds a message by the date on which it was stored. An imported message keeps its date.
 func TestMessageIsFoundByItsDate(t *testing.T) {
 	t.Parallel()
 	for name, open := range kinds {

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// The calls of several statements leave a transaction of the caller on the connection open, and a call that fails leaves it
-// as it was before the call.
+// A call that runs several statements does not end the caller's transaction on the connection. If the call fails, it undoes
+// only its own statements.
 func TestTransactionOfTheCallerStaysOpen(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
