@@ -20,8 +20,8 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-// gate is a model that says the first word and then waits for a signal to say the rest. It tells
-// when it begins and when it is stopped.
+// gate is a model that sends the first word, and the rest when open is closed. It sends to begun after the
+// first word, and to stopped if its context ends before open is closed.
 type gate struct {
 	begun   chan struct{}
 	open    chan struct{}
@@ -119,7 +119,8 @@ func TestBadInput(t *testing.T) {
 	})
 }
 
-// A model that is away is told as such, and the message is a part of the next turn.
+// If the model is not available, the status is 503, and the message stays in the conversation for the next
+// turn.
 func TestModelIsAway(t *testing.T) {
 	t.Parallel()
 	a := start(t, sqlite(t), scripted(llmtest.NewScript(llmtest.Fail(llm.ErrRateLimit), llmtest.Say("Hello, both."))))
@@ -134,7 +135,7 @@ func TestModelIsAway(t *testing.T) {
 	}
 }
 
-// A second request on a session that is busy is refused, and the first is not disturbed.
+// A second request to a busy session is refused, and the first one completes.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
@@ -162,8 +163,8 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// Of a client that hangs up nothing is lost: the run stops, and what was said in it is a part of the
-// next one. Nothing of it is left running.
+// If a client hangs up, its run stops, its message stays in the conversation for the next run, and no
+// model call keeps running.
 func TestHangUp(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
@@ -188,7 +189,7 @@ func TestHangUp(t *testing.T) {
 	})
 }
 
-// patiently sends a request until the session is free: a run ends soon after its client.
+// patiently repeats a request while the session is busy: a run ends shortly after its client hangs up.
 func (a *app) patiently(method, path, body string) (r reply) {
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
 		if r = a.do(method, path, body); !strings.Contains(r.body, "is busy") {
@@ -198,7 +199,8 @@ func (a *app) patiently(method, path, body string) (r reply) {
 	return r
 }
 
-// hangUp says something, and is gone when the reply begins.
+// hangUp sends a message, cancels the request when the reply begins, and waits until the model call has
+// stopped.
 func (a *app) hangUp(session, text string, model *gate) {
 	a.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
@@ -218,7 +220,7 @@ func (a *app) hangUp(session, text string, model *gate) {
 			_, err = io.Copy(io.Discard, res.Body)
 		}
 		if res != nil {
-			_ = res.Body.Close() // what there was is read
+			_ = res.Body.Close() // the body is read, or the request failed
 		}
 		cancel()
 		met.Wait()
@@ -234,7 +236,7 @@ func (a *app) hangUp(session, text string, model *gate) {
 	a.t.Fatal("the session is busy for ever")
 }
 
-// The end of the program lets a run come to its end and what it said be learned.
+// At shutdown, a request to /api/chat completes, and the learner learns its turn.
 func TestShutdownFinishes(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
@@ -247,7 +249,7 @@ func TestShutdownFinishes(t *testing.T) {
 		<-model.begun
 		a.stop()
 		a.stop = nil
-		for { // the server takes no more, and the run goes on
+		for { // until the server accepts no connection; the run continues
 			r, err := a.client.Get(a.url + "/openapi.json")
 			if err != nil {
 				break
@@ -263,7 +265,7 @@ func TestShutdownFinishes(t *testing.T) {
 		if err := <-a.stopped; err != nil {
 			t.Fatal(err)
 		}
-		b := start(t, c, chat.Options{Model: rules().Model}) // which learns nothing
+		b := start(t, c, chat.Options{Model: rules().Model}) // it has no extractor
 		if said := b.said("ann", r.SessionID); said != "user: I live in Oslo.\nassistant: Done at last." {
 			t.Errorf("got %s", said)
 		}
@@ -273,7 +275,7 @@ func TestShutdownFinishes(t *testing.T) {
 	})
 }
 
-// A run of a thread stops at the end of the program after its superstep, and another process continues it.
+// At shutdown, a run of the server stops after its superstep, and the next program continues it.
 func TestShutdownDrains(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
@@ -289,7 +291,7 @@ func TestShutdownDrains(t *testing.T) {
 			defer close(stopped)
 			a.end()
 		}()
-		for a.do("GET", "/readyz", "").status == http.StatusOK { // until the program ends
+		for a.do("GET", "/readyz", "").status == http.StatusOK { // until the shutdown begins
 		}
 		close(model.open)
 		<-stopped
@@ -301,7 +303,7 @@ func TestShutdownDrains(t *testing.T) {
 	})
 }
 
-// Files and connections are given back.
+// A program that ends closes its files and connections.
 func TestNothingLeaks(t *testing.T) {
 	open := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")
@@ -321,7 +323,7 @@ func TestNothingLeaks(t *testing.T) {
 		a.end()
 	}
 	c, p := sqlite(t), postgres(t)
-	eachOnce(c) // what is made once
+	eachOnce(c) // the first runs open files that stay open
 	eachOnce(p)
 	before := open()
 	eachOnce(c)

@@ -23,7 +23,7 @@ import (
 	"github.com/weft-go/weft/memory/extract"
 )
 
-// One session is asked several times, left, listed, loaded, gone on with and deleted.
+// A session gets several messages, is listed and loaded, continues after a restart, and is deleted.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
@@ -51,7 +51,7 @@ func TestSessions(t *testing.T) {
 		}
 		a.end()
 
-		a = start(t, c, rules()) // and another process goes on
+		a = start(t, c, rules()) // after a restart
 		if got := a.ask("ann", first.SessionID, "hello again"); !strings.HasPrefix(got.Reply, `You said: "hello again".`) {
 			t.Errorf("got %+v", got)
 		}
@@ -72,8 +72,8 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// A conversation of the page is a thread of the server. It is stored like that of the routes, and is
-// in one memory with it.
+// A conversation of the chat page is a thread of the server. It is stored like a session of /api/chat, and
+// both use the same memory.
 func TestThread(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
@@ -103,7 +103,7 @@ func TestThread(t *testing.T) {
 		for _, m := range state.Values.Messages {
 			roles = append(roles, m.Type)
 		}
-		if got := strings.Join(roles, " "); got != "system human ai tool ai human ai tool ai human ai" { // each call stays in the page
+		if got := strings.Join(roles, " "); got != "system human ai tool ai human ai tool ai human ai" { // the thread keeps the tool calls
 			t.Errorf("got %s", got)
 		}
 		for path, status := range map[string]int{"/threads/" + id + "/state": 404, "/api/sessions/" + id: 404} {
@@ -120,7 +120,7 @@ func TestThread(t *testing.T) {
 	})
 }
 
-// streamed is the text of the pieces in a stream.
+// streamed returns the text of the message chunks in a stream.
 func streamed(t *testing.T, body string) string {
 	t.Helper()
 	var text strings.Builder
@@ -144,8 +144,8 @@ func streamed(t *testing.T, body string) string {
 	return text.String()
 }
 
-// A person who edits a message in the page, or asks for another answer, leaves what follows it: the
-// stored conversation is the branch that goes on. What other programs have added stays.
+// If a user edits a message in the chat page, or asks for another answer, the stored conversation has the
+// messages of the new branch, and the messages that other programs added.
 func TestBranch(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
@@ -177,7 +177,7 @@ func TestBranch(t *testing.T) {
 		if got := a.said("", id); got != foreign+"\nuser: edited\nassistant: three" {
 			t.Errorf("an edit: got %s", got)
 		}
-		run(at(leaf, "third")) // the first branch goes on
+		run(at(leaf, "third")) // the first branch continues
 		if got := a.said("", id); got != foreign+"\nuser: second\nassistant: two\nuser: third\nassistant: four" {
 			t.Errorf("the first branch: got %s", got)
 		}
@@ -192,7 +192,8 @@ func TestBranch(t *testing.T) {
 	})
 }
 
-// checkpoints returns the newest checkpoint before a message of a thread, and the first with it.
+// checkpoints returns the newest checkpoint of a thread before a message, and the first checkpoint with
+// the message.
 func (a *app) checkpoints(thread, message string) (before, with string) {
 	a.t.Helper()
 	for _, h := range into[[]checkpoint](a.t, a.do("GET", "/threads/"+thread+"/history?limit=100", ""), http.StatusOK) {
@@ -223,7 +224,7 @@ type said struct {
 	Content string `json:"content"`
 }
 
-// What a model is sent: the system prompt first, once, then what was said, then what is said now.
+// A request to the model has the system prompt once, then the earlier messages, then the new message.
 func TestInput(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
@@ -251,12 +252,12 @@ func TestInput(t *testing.T) {
 			"system prompt, user first",
 			"system prompt, user first, assistant one, user second",
 			"system prompt, user first, assistant one, user second, assistant , tool Nothing is known about this.",
-			"system prompt, user first, assistant one, user second, assistant two, user third", // no call of before
+			"system prompt, user first, assistant one, user second, assistant two, user third", // without the earlier tool call
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
-		// Saved is what was sent and answered, each message once, without the call and its result.
+		// Each message is stored once. The tool call and its result are not stored.
 		session, err := a.service.Session(t.Context(), memory.Scope{User: "ann"}, id)
 		if err != nil || session.Messages != 7 || session.Scope.User != "ann" {
 			t.Errorf("got %+v, %v", session, err)
@@ -267,7 +268,7 @@ func TestInput(t *testing.T) {
 	})
 }
 
-// Facts come from what users say, by themselves, after the reply; each stays its user's.
+// After the reply, the learner finds facts in the messages of a user. No other user or caller sees them.
 func TestLearns(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
@@ -285,7 +286,7 @@ func TestLearns(t *testing.T) {
 			{"", "ann", "What do you know about me?", "You told me, the newest first:\n- you live in Oslo (DAY)\n- you prefer short answers (DAY)"},
 		} {
 			got := regexp.MustCompile(`\d{4}-\d\d-\d\d`).ReplaceAllString(a.as(tt.token).ask(tt.user, "", tt.message).Reply, "DAY")
-			if lines := strings.Split(got, "\n"); len(lines) == 3 { // of which either may come first
+			if lines := strings.Split(got, "\n"); len(lines) == 3 { // the facts may come in either order
 				slices.Sort(lines[1:])
 				got = strings.Join(lines, "\n")
 			}
@@ -296,7 +297,7 @@ func TestLearns(t *testing.T) {
 	})
 }
 
-// An extractor that fails, and a queue that is away, do not change a reply.
+// An extractor or a queue that fails does not change a reply.
 func TestLearningFails(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
@@ -332,7 +333,7 @@ func TestLearningFails(t *testing.T) {
 	})
 }
 
-// brokenQueue takes nothing.
+// brokenQueue is a queue whose Enqueue fails.
 type brokenQueue struct{ driver.TurnStore }
 
 func (brokenQueue) Enqueue(context.Context, extract.Job) error {
@@ -341,7 +342,8 @@ func (brokenQueue) Enqueue(context.Context, extract.Job) error {
 
 func (brokenQueue) Count(context.Context) (extract.Counts, error) { return extract.Counts{}, nil }
 
-// Documents are taken in by the command and found by everybody; a second run changes nothing.
+// The command ingests documents, and every user finds them. A second run on the same files changes
+// nothing.
 func TestIngest(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
@@ -416,7 +418,7 @@ func TestUserContext(t *testing.T) {
 	})
 }
 
-// Without a store the agent answers, remembers nothing, and has no tool for it.
+// Without a store, the agent answers, stores nothing, and has no tools.
 func TestNothingIsKept(t *testing.T) {
 	t.Parallel()
 	var offered []llm.ToolSpec
@@ -432,7 +434,7 @@ func TestNothingIsKept(t *testing.T) {
 	if got := a.said("ann", first.SessionID); got != "" || len(offered) > 0 {
 		t.Errorf("kept is %q, offered %v", got, offered)
 	}
-	thread := a.thread() // which ends with the program
+	thread := a.thread() // it is in process memory
 	a.do("POST", "/threads/"+thread+"/runs/wait", input("three"))
 	if r := a.do("GET", "/threads/"+thread+"/state", ""); !strings.Contains(r.body, "I heard three") {
 		t.Errorf("got %s", r.body)
@@ -443,7 +445,7 @@ func TestNothingIsKept(t *testing.T) {
 	}
 }
 
-// What is remembered about a user is listed and forgotten by the routes, and nothing of others.
+// The routes of /api/memories list and delete the facts about one user, and no facts about others.
 func TestMemories(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {

@@ -13,13 +13,13 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-// formats are the files that are taken in.
+// formats selects the files that ingest reads.
 var formats = knowledge.FolderOptions{Only: []string{"*.md", "*.markdown", "*.txt", "*.rst", "*.html", "*.htm", "*.json", "*.jsonl", "*.csv"}}
 
-// ingest takes the documents of a folder in, for all users. What has not changed since is left as it
-// is, so it may be run again at any time, also beside the server.
+// ingest stores the documents of a folder for all users. It skips unchanged documents, so it can run again
+// at any time, also while the server runs.
 func ingest(ctx context.Context, c config, folder string, prune bool, out io.Writer) error {
-	root, err := os.OpenRoot(folder) // nothing in the folder leads out of it
+	root, err := os.OpenRoot(folder) // no link in the folder leads out of it
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,11 @@
-// Chatapi serves a conversation with a memory: of what was said, of what users want it to remember,
-// of what it learns by itself, and of documents.
+// Chatapi serves conversations with a memory. The memory has the conversations, the facts that users ask
+// it to remember, the facts that it learns from conversations, and documents.
 //
 //	go run ./examples/chatapi
 //	go run ./examples/chatapi ingest docs
 //
-// Read internal/chat for the graph, internal/api for the routes of the application, and internal/store
-// for what the environment changes.
+// Read internal/chat for the graph, internal/api for the routes of the application, and internal/store for
+// the stores and their environment variables.
 package main
 
 import (
@@ -25,13 +25,13 @@ import (
 	"github.com/weft-go/weft/examples/chatapi/internal/chat"
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
 	"github.com/weft-go/weft/graph"
-	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
+	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // registers every provider
 	"github.com/weft-go/weft/server"
 	"github.com/weft-go/weft/server/runs"
 	"github.com/weft-go/weft/server/ui"
 )
 
-// config is what flags and the environment say.
+// config holds the values of the flags and of the environment.
 type config struct {
 	store       store.Config
 	address     string
@@ -57,7 +57,7 @@ func main() {
 	flag.Usage = usage
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends it at once
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	var err error
 	if c.store, err = c.store.Read(os.Getenv); err == nil {
 		switch {
@@ -104,8 +104,8 @@ func serve(ctx context.Context, c config) error {
 }
 
 // docs:begin run
-// run serves until the context ends. Then runs stop after their step, and the next process continues
-// them. At last, it learns what users have said.
+// run serves until the context ends. Then the server's runs stop after their superstep, and the next
+// process continues them. Finally, run learns the queued turns, for at most c.drain.
 func run(ctx context.Context, c config, s *chat.Service, records runs.Store, logger *slog.Logger, l net.Listener) error {
 	to, err := server.New(server.Options{
 		Graphs: map[string]*graph.Graph{"chat": s.Graph()},

@@ -26,11 +26,12 @@ import (
 	"github.com/weft-go/weft/memory/extract"
 )
 
-// asProgram makes the test binary be the program: how a test runs it in a process of its own.
+// asProgram is the environment variable that makes the test binary run the program, so that a test can
+// start it as a process.
 const asProgram = "CHATAPI_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) == "keep" { // the environment as it is
+	if os.Getenv(asProgram) == "keep" { // do not change the environment
 		main()
 		return
 	}
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 		"GOOGLE_API_KEY", "MISTRAL_API_KEY", "OLLAMA_HOST", "EMBEDDING_MODEL", "EMBEDDING_PROVIDER", "EMBEDDING_DIM",
 		"SUPABASE_URL", "SUPABASE_DB_URL", "SUPABASE_SERVICE_ROLE_KEY", "SUPABASE_KEY",
 	} {
-		if err := os.Unsetenv(name); err != nil { // nobody's key is used by tests
+		if err := os.Unsetenv(name); err != nil { // tests must not use a real key
 			panic(err)
 		}
 	}
@@ -72,12 +73,12 @@ func eachStore(t *testing.T, test func(t *testing.T, c store.Config)) {
 	}
 }
 
-// rules are the offline model, and what it learns by.
+// rules returns options with the offline model, its extractor and its verifier.
 func rules() chat.Options {
 	return chat.Options{Model: offline.Model{}, Extractor: extract.ExtractorFunc(offline.Extract), Verifier: offline.Verifier}
 }
 
-// app is the program, running, and a client of it that holds each answer against openapi.json.
+// app is a running program, and a client that checks each response against openapi.json.
 type app struct {
 	t       *testing.T
 	url     string
@@ -89,7 +90,7 @@ type app struct {
 	stopped <-chan error
 }
 
-// start runs the program. It ends with the test at the latest.
+// start runs the program, at most until the test ends.
 func start(t *testing.T, c store.Config, o chat.Options) *app {
 	t.Helper()
 	stores, err := store.Open(t.Context(), c)
@@ -136,7 +137,7 @@ func (a *app) end() {
 	}
 }
 
-// as is a client with a token.
+// as returns a client with a token.
 func (a *app) as(token string) *app {
 	b := *a
 	b.token = token
@@ -185,7 +186,7 @@ func (a *app) do(method, path, body string, headers ...string) reply {
 	return reply{res.StatusCode, string(text), res.Header}
 }
 
-// into reads the JSON of an answer that has to have a status.
+// into decodes the JSON of a reply. It fails the test if the reply has another status.
 func into[T any](t *testing.T, r reply, status int) (v T) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(r.body), &v); err != nil || r.status != status {
@@ -194,7 +195,7 @@ func into[T any](t *testing.T, r reply, status int) (v T) {
 	return v
 }
 
-// asJSON writes what has no mistakes.
+// asJSON encodes a value. It fails the test if it cannot.
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
@@ -204,7 +205,7 @@ func asJSON(t *testing.T, v any) string {
 	return string(data)
 }
 
-// ask says something, in a new session if none is named.
+// ask sends a message, in a new session if session is empty.
 func (a *app) ask(user, session, message string) api.Reply {
 	a.t.Helper()
 	body := map[string]string{"message": message}
@@ -237,12 +238,12 @@ type thread struct {
 	ID string `json:"thread_id"`
 }
 
-// input is a request to run the graph with a message.
+// input returns the body of a request to run the graph with a message.
 func input(message string) string {
 	return fmt.Sprintf(`{"assistant_id":"chat","stream_mode":["messages-tuple","values"],"input":{"messages":[{"role":"user","content":%q}]}}`, message)
 }
 
-// said is what a session holds, in short.
+// said returns the messages of a session, with one role and text a line.
 func (a *app) said(user, session string) string {
 	a.t.Helper()
 	var lines []string
@@ -252,15 +253,15 @@ func (a *app) said(user, session string) string {
 	return strings.Join(lines, "\n")
 }
 
-// learned waits until nothing is left to be learned.
+// learned waits until all queued turns are learned.
 func (a *app) learned() {
 	a.t.Helper()
-	a.service.Drain(30 * time.Second) // what a process had that died is claimed for so long
+	a.service.Drain(30 * time.Second) // a killed process keeps its claims for a while
 	c, err := a.stores.Memory.Turns().Count(a.t.Context())
 	if err != nil || c.Pending+c.Parked > 0 {
 		a.t.Fatalf("%+v turns are left, error %v", c, err)
 	}
 }
 
-// scripted is an option with a model.
+// scripted returns options with a model alone.
 func scripted(m llm.Model) chat.Options { return chat.Options{Model: m} }

@@ -11,12 +11,12 @@ import (
 	"github.com/weft-go/weft/examples/chatapi/internal/offline"
 	"github.com/weft-go/weft/examples/internal/models"
 	"github.com/weft-go/weft/llm/langchainllm/providers"
-	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
+	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // registers every provider
 	"github.com/weft-go/weft/memory/extract"
 )
 
-// open opens the model and the embedder that the environment names. Without a model it is the
-// offline model, without an embedder things are found by their words.
+// open opens the model and the embedder that the environment names. The default is the offline model, and
+// a search by words alone. It also returns their names.
 func open(ctx context.Context, c config) (chat.Options, string, error) {
 	o := chat.Options{Logger: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	model, name, err := models.Open(ctx, os.Getenv, offline.Model{Pace: c.pace})

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
 )
 
-// description is what the tests need of openapi.json.
+// description has the parts of openapi.json that the tests use.
 type description struct {
 	Paths      map[string]map[string]json.RawMessage `json:"paths"`
 	Components struct {
@@ -66,7 +66,7 @@ func (d description) find(t *testing.T, method, path string) (operation, bool) {
 	return operation{}, false
 }
 
-// check says how a text does not fit a schema.
+// check returns an error if a JSON text does not match a schema.
 func (d description) check(t *testing.T, schema json.RawMessage, text string) error {
 	t.Helper()
 	all := map[string]any{"$defs": d.Components.Schemas, "allOf": []json.RawMessage{schema}}
@@ -85,8 +85,8 @@ func (d description) check(t *testing.T, schema json.RawMessage, text string) er
 	return resolved.Validate(v)
 }
 
-// described fails a test whose answer is not what openapi.json says, or whose body was taken
-// though it says otherwise.
+// described fails the test if a response does not match openapi.json, or if the server accepted a body
+// that does not match it.
 func described(t *testing.T, method, path, body string, res *http.Response, text string) {
 	t.Helper()
 	if !strings.HasPrefix(path, "/api/") {
@@ -128,8 +128,8 @@ func described(t *testing.T, method, path, body string, res *http.Response, text
 	}
 }
 
-// What is described is served, and the other way round. What is answered is held against the
-// description by every test of this package.
+// The server has exactly the routes that openapi.json describes. Every test of this package checks its
+// responses against openapi.json.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	a := start(t, sqlite(t), rules())
@@ -150,7 +150,7 @@ func TestOpenAPI(t *testing.T) {
 	for _, route := range have {
 		method, path, _ := strings.Cut(route, " ")
 		path = strings.ReplaceAll(path, "{id}", session)
-		// Without a body each answers in its own way, and as it is described.
+		// do checks the response to a request without a body.
 		if r := a.do(method, path, ""); r.status == http.StatusNotFound || r.status == http.StatusMethodNotAllowed {
 			t.Errorf("%s: %d %s", route, r.status, r.body)
 		}
@@ -172,7 +172,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// A client that has no store behind it gets answers that are described, too.
+// A program without a store also answers as openapi.json describes.
 func TestOpenAPIWhereNothingIsKept(t *testing.T) {
 	t.Parallel()
 	a := start(t, store.Config{}, rules())

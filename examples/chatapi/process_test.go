@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// program is the program in a process of its own.
+// program is the example in its own process.
 type program struct {
 	app
 	cmd  *exec.Cmd
@@ -61,8 +61,8 @@ func (p *program) finish(sig os.Signal) *os.ProcessState {
 	return p.cmd.ProcessState
 }
 
-// sayUntil says something in a thread and kills the program when so many events have come. It returns
-// how many there were.
+// sayUntil sends a message to a thread, and kills the program after the given number of events or at the
+// end of the stream. It returns the number of events.
 func (p *program) sayUntil(thread, message string, most int) int {
 	p.t.Helper()
 	res, err := p.client.Do(p.request(p.t.Context(), "POST", "/threads/"+thread+"/runs/stream", input(message)))
@@ -80,8 +80,8 @@ func (p *program) sayUntil(thread, message string, most int) int {
 	return n
 }
 
-// Killed after any event of a run and started again, the program continues it. The message, the answer
-// and what was to be remembered are there once.
+// If the program is killed during a run, the next process continues the run. The message, the answer and
+// the fact are stored once.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {
@@ -103,7 +103,7 @@ func TestKilled(t *testing.T) {
 			if state := p.finish(syscall.SIGTERM); state.ExitCode() != 0 || strings.Contains(p.errs.String(), "ERROR") {
 				t.Errorf("the program ended with %v: %s", state, p.errs)
 			}
-			if had < most { // the run had come to its end
+			if had < most { // the run ended before the kill
 				break
 			}
 		}
@@ -111,8 +111,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// spoken is a message with its answer: every second one is to be learned, and the others are for the tool. That runs again
-// if the program was killed before its answer was stored.
+// spoken returns a message and its answer. For an odd n, the learner stores the fact. For an even n, the
+// tool stores it, and runs again if the program was killed before the result was stored.
 func spoken(n int) (message, answer string) {
 	fact := fmt.Sprintf("locker is number %d", n)
 	if n%2 == 1 {
@@ -122,7 +122,8 @@ func spoken(n int) (message, answer string) {
 	return "Remember that my " + fact + ".", "I will remember that your " + fact + "."
 }
 
-// checkOnce wants each session to have a prompt, a message and an answer, and as many facts as sessions.
+// checkOnce checks that each session has a prompt, a message and an answer, and that there are as many
+// facts as sessions.
 func checkOnce(t *testing.T, c store.Config, sessions []string) {
 	t.Helper()
 	stores, err := store.Open(t.Context(), c)
@@ -153,7 +154,8 @@ func checkOnce(t *testing.T, c store.Config, sessions []string) {
 	}
 }
 
-// What is wrong is said before the program listens.
+// The program reports wrong arguments and environment variables, and ends with an error status. The
+// message has no password.
 func TestBadUsage(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

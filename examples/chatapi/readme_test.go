@@ -12,7 +12,8 @@ import (
 	"github.com/weft-go/weft/examples/chatapi/internal/store"
 )
 
-// The lines of README.md work as they are printed, one after the other, and answer what stands behind them.
+// The curl commands of README.md work in their order, and print the output that README.md shows after
+// them.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("README.md")
@@ -26,7 +27,7 @@ func TestReadme(t *testing.T) {
 		}
 		p := launch(t, c, "-pace", "1ms")
 		program := filepath.Join(c.Folder, "program")
-		// The command of the README is built by go run from the folder of go.mod; here it is this program.
+		// README.md starts the program with go run. Here, the test binary is the program.
 		script := "#!/bin/sh\nexec " + os.Args[0] + " -data " + c.Folder + " -schema '" + c.Schema + "' \"$@\"\n"
 		if err := os.WriteFile(program, []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
 			t.Fatal(err)
@@ -68,7 +69,7 @@ func TestReadme(t *testing.T) {
 	})
 }
 
-// awaitOslo waits until it is learned where Ann lives.
+// awaitOslo waits until the learner has stored where Ann lives.
 func (p *program) awaitOslo(t *testing.T) {
 	t.Helper()
 	for range 1000 {

@@ -1,5 +1,4 @@
-// Package api has the routes of the application beside those of the server: openapi.json describes
-// them.
+// Package api adds the routes of the application to the server. openapi.json describes them.
 package api
 
 import (
@@ -29,14 +28,14 @@ const (
 	MaxMessage = 20_000
 )
 
-// OpenAPI is the description that is served at /openapi.json. Nobody changes it.
+// OpenAPI is the description that is served at /openapi.json. Do not modify it.
 //
 //go:embed openapi.json
 var OpenAPI []byte
 
 // Caller returns the caller of a request. The bearer token is a secret that the caller chooses: all
-// requests with it are of one caller. Only its hash is stored. A request without credentials is of
-// the caller [chat.Local].
+// requests with the same token have the same caller. The id of the caller is a hash of the token. The
+// caller of a request without credentials is [chat.Local].
 func Caller(r *http.Request) (server.User, error) {
 	header := r.Header.Get("Authorization")
 	if header == "" {
@@ -55,7 +54,7 @@ type routes struct {
 	to *server.Server
 }
 
-// all are the routes that openapi.json describes.
+// all returns the handlers of the routes that openapi.json describes.
 func (s routes) all() map[string]func(http.ResponseWriter, *http.Request) error {
 	return map[string]func(http.ResponseWriter, *http.Request) error{
 		"POST /api/chat":            s.chat,
@@ -70,7 +69,7 @@ func (s routes) all() map[string]func(http.ResponseWriter, *http.Request) error 
 	}
 }
 
-// Routes are the methods and paths of the routes.
+// Routes returns the methods and paths of the routes, sorted.
 func Routes() []string { return slices.Sorted(maps.Keys(routes{}.all())) }
 
 // Handle adds the routes to a server whose Options.Auth is [Caller].
@@ -87,7 +86,7 @@ func Handle(to *server.Server, service *chat.Service) {
 	})
 }
 
-// refused gives errors of the conversation a status.
+// refused turns known errors of the service into refusals with an HTTP status.
 func refused(err error) error {
 	switch {
 	case errors.Is(err, memory.ErrForgotten):
@@ -185,7 +184,7 @@ type Session struct {
 	Messages  []Message `json:"messages,omitempty"`
 }
 
-// A Message is what a user or the assistant said.
+// A Message is one message of a session.
 type Message struct {
 	Role llm.Role `json:"role"`
 	Text string   `json:"text"`
@@ -238,7 +237,8 @@ func (s routes) delete(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// A userContext is what the caller knows of a user. Usage and preferences are texts or objects.
+// A userContext is the plan, usage and preferences of a user. Usage and Preferences are JSON strings or
+// objects.
 type userContext struct {
 	UserID      string          `json:"user_id"`
 	Plan        string          `json:"plan,omitempty"`
@@ -246,7 +246,7 @@ type userContext struct {
 	Preferences json.RawMessage `json:"preferences,omitempty"`
 }
 
-// maxPlan is the number of bytes that the name of a plan may have.
+// maxPlan is the maximum number of bytes of a plan's name.
 const maxPlan = 100
 
 func (s routes) context(w http.ResponseWriter, r *http.Request) error {
@@ -288,7 +288,7 @@ func (s routes) setContext(w http.ResponseWriter, r *http.Request) error {
 	return jsonhttp.Write(w, http.StatusOK, userContext{of.User, c.Plan, c.Usage, c.Preferences})
 }
 
-// userOf returns the scope of a user, which must be named.
+// userOf returns the scope of a user. It refuses an empty user, and every user if there is no memory.
 func (s routes) userOf(r *http.Request, user string) (memory.Scope, error) {
 	if s.Memory() == nil {
 		return memory.Scope{}, jsonhttp.Refuse(http.StatusNotFound, "Nothing is kept here.")

@@ -32,7 +32,7 @@ func (s routes) memories(w http.ResponseWriter, r *http.Request) error {
 	return jsonhttp.Write(w, http.StatusOK, out)
 }
 
-// forget deletes a fact about a user, or all facts without an id.
+// forget deletes one fact about a user, or all facts if the path has no id.
 func (s routes) forget(w http.ResponseWriter, r *http.Request) error {
 	of, err := Scope(r, r.URL.Query().Get("user_id"))
 	if err != nil {

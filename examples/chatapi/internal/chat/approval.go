@@ -12,8 +12,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// question returns what a session asks its user, or an empty text. It names the facts of all calls that wait, because
-// one answer is for all of them.
+// question returns the question to the user that is open in a session, or an empty text. It lists the
+// facts of all open calls of forget_memory, because one answer decides all of them.
 func question(snap *graph.Snapshot) string {
 	open, err := agent.Approval.Open(snap)
 	if err != nil || len(open) == 0 {
@@ -36,14 +36,15 @@ func question(snap *graph.Snapshot) string {
 	return text + "\nAnswer \"yes\" to forget it. Any other message keeps it."
 }
 
-// yes is the answer that approves.
+// yes matches an answer that approves.
 var yes = regexp.MustCompile(`(?i)^\s*(?:yes|y|ok)(?:,? please)?[\s.!]*$`)
 
-// answer answers the question that is open in a session. It reports whether the message was the answer: a message that
-// is no yes and no plain no is a request of its own.
+// answer answers the open question of a session: a yes approves all open calls, and any other message
+// rejects them. answered is false if there was no question, or if the message is neither a yes nor a no;
+// Say then runs the message as a new one.
 func (s *Service) answer(ctx context.Context, thread *graph.Thread, text string) (snap *graph.Snapshot, answered bool, err error) {
 	if snap, err = thread.Snapshot(ctx); err != nil || len(snap.Pauses) == 0 {
-		return nil, false, nil //nolint:nilerr // a session without a state has no question; a store that fails fails the run
+		return nil, false, nil //nolint:nilerr // a session without a state has no question; if the store fails, the run fails too
 	}
 	open, err := agent.Approval.Open(snap)
 	if err != nil || len(open) == 0 {
@@ -62,5 +63,5 @@ func (s *Service) answer(ctx context.Context, thread *graph.Thread, text string)
 	return snap, agreed || no.MatchString(text), err
 }
 
-// no is the answer that declines, and says nothing else.
+// no matches an answer that declines and says nothing else.
 var no = regexp.MustCompile(`(?i)^\s*(?:no|n)(?:,? thanks?)?[\s.!]*$`)

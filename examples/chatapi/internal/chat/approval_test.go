@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// contents are the facts about Ann, the newest first.
+// contents returns the facts about Ann, the newest first.
 func contents(t *testing.T, s *chat.Service) (list []string) {
 	t.Helper()
 	for f, err := range s.Facts(t.Context(), ann) {
@@ -28,8 +28,8 @@ func contents(t *testing.T, s *chat.Service) (list []string) {
 	return list
 }
 
-// The user is asked before facts are forgotten, whatever the user has said: a rule can not tell a request to forget from
-// "don't forget", and a document may tell the model to forget.
+// The service asks the user before it deletes facts, whatever the user said: a rule cannot tell a request
+// to forget from "don't forget", and a document may tell the model to forget.
 func TestForgettingAsks(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -55,7 +55,7 @@ func TestForgettingAsks(t *testing.T) {
 	}
 }
 
-// A yes answers for all calls that wait, so the question shows the facts of each of them.
+// A yes approves all open calls, so the question lists the facts of all of them.
 func TestForgettingShowsAllThatIsAsked(t *testing.T) {
 	t.Parallel()
 	calls := llmtest.Calls(
@@ -72,7 +72,7 @@ func TestForgettingShowsAllThatIsAsked(t *testing.T) {
 	assert.Empty(t, contents(t, s))
 }
 
-// Without a fact to forget there is no question: the model is told to look again.
+// If no fact has the text, there is no question: the model gets an error that names recall_memory.
 func TestForgettingWhatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t, llmtest.Call(chat.ForgetTool, `{"facts":["I have a cat"]}`), llmtest.Say("I know no cat."))
@@ -94,7 +94,7 @@ func newScripted(t *testing.T, replies ...llmtest.Reply) *chat.Service {
 	return s
 }
 
-// A no forgets nothing. Another message forgets nothing either, and is answered.
+// A no deletes nothing. Another message also deletes nothing, and gets an answer.
 func TestForgettingIsDeclined(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{"No, thanks.": "Kept.", "What is the time?": "Late."} {
@@ -115,7 +115,7 @@ func TestForgettingIsDeclined(t *testing.T) {
 	}
 }
 
-// What was forgotten leaves no history, and neither do the older facts that it has replaced; on every store.
+// A deleted fact leaves no history, and neither do the facts that it superseded.
 func TestForgettingLeavesNoHistory(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, stores *store.Stores, _ store.Config) {
@@ -147,7 +147,7 @@ func TestForgettingLeavesNoHistory(t *testing.T) {
 	})
 }
 
-// An erasure that breaks off leaves the named fact, so that the user can ask for it again.
+// If a deletion fails, the named fact remains, so that the user can ask again.
 func TestForgettingBreaksOff(t *testing.T) {
 	t.Parallel()
 	stores, err := store.Open(t.Context(), store.Config{Folder: t.TempDir()})
@@ -187,7 +187,7 @@ func TestForgettingBreaksOff(t *testing.T) {
 
 var errBroken = errors.New("broken")
 
-// failing makes one erasure, and no more until it is whole.
+// failing is a store whose first erasure succeeds. The others fail until whole is set.
 type failing struct {
 	driver.FactStore
 	erased, whole bool

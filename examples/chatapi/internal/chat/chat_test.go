@@ -26,8 +26,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The state of an agent is one list; a node returns what is new of it, which is appended, or takes the
-// place of the message that has its id.
+// The state of an agent is one list of messages. A node returns new messages. Each is appended, or
+// replaces the message with the same id.
 func TestMessagesState(t *testing.T) {
 	t.Parallel()
 	b := graph.New("state", agent.Messages)
@@ -60,7 +60,7 @@ func TestMessagesState(t *testing.T) {
 	}
 }
 
-// A run returns what it was given and all that is new; saved of it is each message once, without calls.
+// A run returns its input and all new messages. Each message is stored once, without tool calls.
 func TestSaved(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
@@ -95,7 +95,7 @@ func TestSaved(t *testing.T) {
 	})
 }
 
-// A conversation that is not there is empty; saving makes it, and saving again appends to it.
+// A conversation that does not exist is empty. Append creates it, and later appends only the new messages.
 func TestSaveAndLoad(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
@@ -110,7 +110,7 @@ func TestSaveAndLoad(t *testing.T) {
 			if err != nil || len(before) != n {
 				t.Errorf("got %v, %v", before, err)
 			}
-			all := append(memory.PlainMessages(before), llm.User("hello")) // with what is stored already
+			all := append(memory.PlainMessages(before), llm.User("hello")) // with the stored messages
 			saved, err := history.Append(t.Context(), ann, memory.Turn{Session: "one", Messages: all})
 			if err != nil || saved.Messages != int64(n+1) || !saved.UpdatedAt.After(last) || saved.Scope != ann {
 				t.Errorf("got %+v, %v", saved, err)
@@ -120,7 +120,7 @@ func TestSaveAndLoad(t *testing.T) {
 	})
 }
 
-// What happens comes in order: reading, asking, saving, learning.
+// A turn reads the conversation, asks the model, saves the messages and queues the turn, in this order.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
@@ -149,7 +149,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// Facts of a turn are embedded together and stored together; a fact that is told is one of each.
+// The facts of a turn are embedded and stored in batches. A fact of store_memory is embedded and stored
+// alone.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
@@ -176,7 +177,7 @@ func TestBatches(t *testing.T) {
 		if got := l.take(); strings.Count(got, "store 1 facts of ann") != 1 || !strings.Contains(got, "embed 1, store 1") {
 			t.Errorf("storing: got %s", got)
 		}
-		snap, _ := say(t, quiet, session, "What is my lokcer nmuber?") // which no word of the fact is in
+		snap, _ := say(t, quiet, session, "What is my lokcer nmuber?") // misspelt, so that only its vector finds the fact
 		if got := l.take(); !strings.Contains(got, "embed 1") || !strings.Contains(got, "search for ann") {
 			t.Errorf("recalling: got %s", got)
 		}
@@ -186,7 +187,7 @@ func TestBatches(t *testing.T) {
 	})
 }
 
-// A vector that is not as long as it was said to be reaches no database.
+// A vector whose length is not the dimension of its embedder reaches no database.
 func TestDimension(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
@@ -213,7 +214,7 @@ func TestDimension(t *testing.T) {
 	})
 }
 
-// No model can name another user: no tool takes one, and the state has none.
+// A model cannot choose the user: no tool has such a parameter, and the state has no user.
 func TestUserIsNotTheModels(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
@@ -253,7 +254,7 @@ func TestUserIsNotTheModels(t *testing.T) {
 	})
 }
 
-// A table that is missing is said to the model in words, and the run goes on.
+// If a table is missing, the tool returns an error to the model, and the run continues.
 func TestMissingTable(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, c store.Config) {
@@ -308,8 +309,7 @@ func drop(t *testing.T, c store.Config, tables ...string) {
 	}
 }
 
-// What another program appends in between is a part of the next turn, and what a run that broke off had
-// come to is, too.
+// The next turn includes messages that another program appended, and the user's messages of failed runs.
 func TestOthersAppend(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {
@@ -368,7 +368,7 @@ func TestOthersBegin(t *testing.T) {
 	})
 }
 
-// A session that is deleted while it is answered does not come back.
+// A session that is deleted during a run does not come back.
 func TestDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {

@@ -11,9 +11,9 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// conversation returns the stored messages. When a person has edited a message, the state does not
-// have the messages after it: those that this program stored are removed from the store, too, except
-// for the system prompt.
+// conversation returns the stored messages of the session. An edit of a message abandons the messages
+// after it, so the state lacks them. conversation removes them from the store if this program stored them.
+// It never removes a system message.
 func (s *Service) conversation(ctx context.Context, have []llm.Message) ([]llm.Message, error) {
 	scope, session := place(ctx)
 	stored, err := s.history.Load(ctx, scope, session)
@@ -42,14 +42,14 @@ func (s *Service) conversation(ctx context.Context, have []llm.Message) ([]llm.M
 	return kept, err
 }
 
-// straight is the key of the context of a run that continues the newest state of its session. Such a
-// run removes nothing: if the state is lost, the stored messages stay.
+// straight is the key of a context value that Say sets for its runs, which continue the newest checkpoint.
+// Such a run removes no stored messages: if the state is lost, they stay.
 type straight struct{}
 
-// ours is a key of the metadata of messages that this program has stored.
+// ours is the metadata key that marks the messages that this program stored.
 const ours = "chatapi"
 
-// marked returns messages as this program stores them.
+// marked returns copies of messages with the metadata key ours.
 func marked(messages []llm.Message) []llm.Message {
 	out := make([]llm.Message, len(messages))
 	for i, m := range messages {
@@ -60,7 +60,7 @@ func marked(messages []llm.Message) []llm.Message {
 	return out
 }
 
-// without returns stored messages without those of some ids.
+// without returns a JSON list of stored messages without the messages that have one of the ids.
 func without(data json.RawMessage, ids map[string]bool) (json.RawMessage, error) {
 	var all []json.RawMessage
 	if err := json.Unmarshal(data, &all); err != nil {
@@ -72,8 +72,8 @@ func without(data json.RawMessage, ids map[string]bool) (json.RawMessage, error)
 	}))
 }
 
-// merged returns the messages of the state and the stored ones in one list, and the number of
-// messages at its beginning that are stored, or belong to a stored answer.
+// merged returns the messages of the state and the stored messages in one list. The first n messages are
+// stored, or are tool calls and tool results before a stored answer.
 func merged(have, stored []llm.Message) (all []llm.Message, n int) {
 	at := map[string]int{}
 	for i, m := range have {
@@ -85,7 +85,7 @@ func merged(have, stored []llm.Message) (all []llm.Message, n int) {
 		switch {
 		case !ok:
 			all = append(all, m)
-		case i >= next: // with the calls of tools before it
+		case i >= next: // with the tool calls and results before it
 			all = append(all, have[next:i+1]...)
 			next = i + 1
 		}
@@ -93,7 +93,7 @@ func merged(have, stored []llm.Message) (all []llm.Message, n int) {
 	return append(all, have[next:]...), len(all)
 }
 
-// answersOnly leaves the calls of tools and their results in earlier turns out of a request.
+// answersOnly removes the tool calls and tool results of earlier turns from a request.
 var answersOnly = agent.Middleware{Name: "answers", WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
 	all := c.Request.Messages
 	for i, m := range slices.Backward(all) {

@@ -16,19 +16,19 @@ import (
 // ForgetTool is the name of the tool that deletes facts about the user.
 const ForgetTool = "forget_memory"
 
-// A Forgotten is the result of the tool: the facts that were deleted, and the texts for which there was none.
+// A Forgotten is the result of forget_memory: the deleted facts, and the texts that match no fact.
 type Forgotten struct {
 	Forgotten []string `json:"forgotten"`
-	// More is how many more facts were deleted than Forgotten names.
+	// More is the number of deleted facts that Forgotten does not list.
 	More     int      `json:"more,omitempty"`
 	NotFound []string `json:"not_found,omitempty"`
-	// Stays says what still has the words.
+	// Stays says where the words of the facts remain.
 	Stays string `json:"stays"`
 }
 
 const stays = "Conversations in which the facts were said still have the words, until they are deleted."
 
-// pending is what a user is told while turns wait to be learned.
+// pending is the warning to a user while turns wait to be learned.
 const pending = "Some earlier messages are still to be learned, and may bring a fact back. Ask again later."
 
 type forgetIn struct {
@@ -43,20 +43,22 @@ func (s *Service) forgetTool() tools.Tool {
 	return tools.Preview(t.Annotate(tools.Annotations{Title: titles[ForgetTool], Destructive: true}), s.toForget)
 }
 
-// maxNamed is how many facts a result names, so that it fits into an answer.
+// maxNamed limits the facts that a result lists, so that an answer has room for them.
 const maxNamed = 100
 
-// settling is how long the tool waits for turns that are being learned, which would bring a fact back.
+// settling limits the time for which settle waits for queued turns. A turn that is learned later may bring
+// a fact back.
 const settling = 5 * time.Second
 
-// A preview is what a user is shown before a call.
+// A preview shows the user the effect of a call before it runs.
 type preview struct {
 	Facts []string `json:"will_be_forgotten"`
 	More  int      `json:"more,omitempty"`
 	Stays string   `json:"stays"`
 }
 
-// toForget shows what a call would forget. A call that names no fact that is known is an error, which the model is told.
+// toForget returns the preview of a call. If the call names no known fact, it returns an error, which the
+// model receives.
 func (s *Service) toForget(ctx context.Context, in forgetIn) (preview, error) {
 	ids, out, err := s.find(ctx, in)
 	if err == nil && len(ids) == 0 && !in.Everything {
@@ -65,7 +67,7 @@ func (s *Service) toForget(ctx context.Context, in forgetIn) (preview, error) {
 	return preview{out.Forgotten, out.More, out.Stays}, err
 }
 
-// find finds the facts that a call is about.
+// find returns the ids of the facts that a call selects, and a result that lists them.
 func (s *Service) find(ctx context.Context, in forgetIn) (ids []string, out Forgotten, err error) {
 	out.Forgotten, out.Stays = []string{}, stays
 	found := map[string]bool{}
@@ -104,9 +106,10 @@ func (s *Service) forget(ctx context.Context, in forgetIn) (Forgotten, error) {
 	return out, err
 }
 
-// erase removes facts of a scope with their histories, and the facts that they have replaced. Without ids it removes
-// all facts of the scope. It returns how many of the ids there were. The oldest facts go first: if the erasure breaks off,
-// the facts of the ids are still there, and lead to those that are left.
+// erase removes the facts with the ids, all facts that they superseded, and the histories of these facts.
+// With nil ids it removes all facts of the scope. With ids, n does not count the superseded facts. erase
+// removes superseded facts first, the oldest before the others: if it fails, the next call with the same
+// ids still finds the remaining ones.
 func (s *Service) erase(ctx context.Context, scope memory.Scope, ids []string) (n int, err error) {
 	q := memory.FactQuery{Reach: scope.Only(), Untrusted: true, Closed: true}
 	if ids == nil {
@@ -151,8 +154,8 @@ func (s *Service) replaced(ctx context.Context, q memory.FactQuery, by []string)
 	return ids, nil
 }
 
-// settle waits until the turns in the queue are learned, so that no fact comes back after it was forgotten. It reports
-// whether the queue became empty in time: it has the turns of all users.
+// settle learns the queued turns, so that no deleted fact comes back. It reports whether it learned them
+// in time. The queue has the turns of all users.
 func (s *Service) settle(ctx context.Context) bool {
 	if s.learner == nil {
 		return true
@@ -174,8 +177,8 @@ func (s *Service) Facts(ctx context.Context, scope memory.Scope) iter.Seq2[memor
 	return s.memory.List(ctx, memory.FactQuery{Reach: scope.Only(), Untrusted: true, Limit: -1})
 }
 
-// ForgetFacts deletes a fact of a scope, or all with an empty id, and returns how many there were. Warning says why a
-// fact may come back, or is empty.
+// ForgetFacts deletes one fact of a scope, or all facts if the id is empty, and returns their number.
+// warning says why a fact may come back, or is empty.
 func (s *Service) ForgetFacts(ctx context.Context, scope memory.Scope, id string) (n int, warning string, err error) {
 	if s.memory == nil {
 		return 0, "", nil
@@ -194,7 +197,7 @@ func (s *Service) ForgetFacts(ctx context.Context, scope memory.Scope, id string
 	return n, warning, err
 }
 
-// forgets reports whether messages call the tool. What the user says then is no fact to learn.
+// forgets reports whether messages call forget_memory. The turn is then not learned.
 func forgets(messages []llm.Message) bool {
 	return slices.ContainsFunc(messages, func(m llm.Message) bool {
 		return slices.ContainsFunc(m.ToolCalls, func(c llm.ToolCall) bool { return c.Name == ForgetTool })

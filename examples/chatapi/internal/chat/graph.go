@@ -8,15 +8,16 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The channels beside the messages. The user is not in the state: it comes with the context of a
-// run, and no model sees it.
+// The channels in addition to the messages. The user is not in the state but in the context of a run, so
+// that no model sees it.
 var (
-	known = state.Last[int]("known")       // the number of messages from the beginning that are stored
+	known = state.Last[int]("known")       // the number of messages at the beginning that are stored
 	began = state.Last[time.Time]("began") // the time at which the run began
 )
 
 // docs:begin graph
-// whole puts an agent between reading a conversation and saving it.
+// whole returns the graph of the service. It loads the conversation, runs the agent, saves the new
+// messages and queues the turn for learning.
 func (s *Service) whole(bot *graph.Graph, o graph.Options) (*graph.Graph, error) {
 	b := graph.New("chat", agent.Messages, known, began)
 	b.Node("load", s.load)

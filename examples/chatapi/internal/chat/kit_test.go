@@ -59,7 +59,8 @@ func newService(t *testing.T, s *store.Stores, o chat.Options) *chat.Service {
 	return made
 }
 
-// say says something to its end, in a new session if there is none.
+// say runs a message, in a new session of Ann if session has no id, and returns the state and the session
+// after the run.
 func say(t *testing.T, s *chat.Service, session memory.Session, text string) (*graph.Snapshot, memory.Session) {
 	t.Helper()
 	var err error
@@ -78,7 +79,7 @@ func say(t *testing.T, s *chat.Service, session memory.Session, text string) (*g
 	return snap, session
 }
 
-// short shows messages.
+// short returns the messages of a state in one line.
 func short(snap *graph.Snapshot) string {
 	var lines []string
 	for _, m := range agent.Messages.All(snap) {
@@ -94,7 +95,7 @@ func short(snap *graph.Snapshot) string {
 	return strings.Join(lines, ", ")
 }
 
-// log is what happened, in order.
+// log records calls in their order.
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -113,7 +114,7 @@ func (l *log) take() string {
 	return strings.Join(l.lines, ", ")
 }
 
-// watched are stores that say what they are asked to do.
+// watched returns stores that record their calls in a log.
 func watched(s *store.Stores, l *log) *store.Stores {
 	w := *s
 	m := s.Memory
@@ -166,10 +167,10 @@ func (q turns) Enqueue(ctx context.Context, j extract.Job) error {
 	return q.TurnStore.Enqueue(ctx, j)
 }
 
-// letters makes vectors of texts, by how often they have each letter.
+// letters is an embedder whose vectors count each letter of a text.
 type letters struct {
 	log  *log
-	size int // how long its vectors are said to be
+	size int // the dimension that it reports
 }
 
 func (e letters) Model() string { return "letters" }
@@ -190,5 +191,5 @@ func (e letters) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return vectors, nil
 }
 
-// waiting is how long is waited for what is to be learned.
+// waiting limits the time for queued turns to be learned.
 const waiting = 30 * time.Second

@@ -11,9 +11,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// load puts into the state what the stored conversation has and the state has not: the messages of
-// other programs. A conversation that is not stored yet begins with the system prompt.
-// System messages of clients are removed.
+// load adds the stored messages that the state lacks, such as messages of other programs. It puts the
+// system prompt before a conversation that is not stored yet, and removes system messages of clients.
 func (s *Service) load(ctx context.Context, v state.View) (state.Update, error) {
 	have := agent.Messages.Get(v)
 	if len(have) == 0 {
@@ -37,9 +36,9 @@ func (s *Service) load(ctx context.Context, v state.View) (state.Update, error) 
 // first is the message with the prompt.
 var first = llm.Message{ID: "system", Role: llm.RoleSystem, Parts: []llm.Part{llm.Text(prompt)}}
 
-// trusted returns messages without the system messages of clients, and the number of those. A stored system message is
-// as it is stored. The prompt is not stored if no turn was saved yet: an older version of this program may have written
-// it, so the prompt of today takes its place.
+// trusted returns the messages without the system messages of clients, and the number of removed messages.
+// A stored system message replaces the message with its id. A prompt that is not stored may come from an
+// older version of this program, so the current prompt replaces it.
 func trusted(have, stored []llm.Message) (out []llm.Message, removed int) {
 	for _, m := range have {
 		i := slices.IndexFunc(stored, func(other llm.Message) bool { return other.ID == m.ID })

@@ -44,7 +44,7 @@ var judged = map[string]questiontest.Judgement{
 	"chatapi-12": {Right: []string{"This will forget, for ever:", "allergic to peanuts", `Answer "yes"`}},
 }
 
-// talk says something as a user in a conversation, learns what was said, and returns the answer.
+// talk sends a message of a user in a conversation, learns the turn, and returns the answer.
 func talk(t *testing.T, s *chat.Service, sessions map[string]memory.Session, user, conversation, text string) string {
 	t.Helper()
 	session, ok := sessions[conversation]
@@ -68,7 +68,7 @@ func newOffline(t *testing.T) *chat.Service {
 	return newService(t, stores, chat.Options{Model: offline.Model{}, Extractor: extract.ExtractorFunc(offline.Extract), Verifier: offline.Verifier})
 }
 
-// The questions that were written before anybody tried one are answered rightly, or refused honestly.
+// The offline model answers the questions of questiontest correctly, or says that it cannot.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	s := newOffline(t)
@@ -101,7 +101,8 @@ func TestQuestions(t *testing.T) {
 	assert.NotContains(t, talk(t, s, sessions, "ann", "after", "what am I allergic to?"), "peanuts", "what was forgotten is told")
 }
 
-// What a user asks not to store is in no fact, and the answer says so. A move is said beside the place before it.
+// A message that asks not to be stored becomes no fact, and the answer says so. The answer about a move
+// names the old place too.
 func TestDeclinedAndMoved(t *testing.T) {
 	t.Parallel()
 	s, sessions := newOffline(t), map[string]memory.Session{}
@@ -140,7 +141,7 @@ func TestFactsAndPassages(t *testing.T) {
 	}
 	const unfit = `^I remember nothing that fits all of your words\. You told me:\n- `
 	for _, tt := range []struct {
-		said  []string // in a conversation before
+		said  []string // in an earlier conversation
 		asked string
 		want  string // a regular expression
 	}{
@@ -183,7 +184,7 @@ func TestFactsAndPassages(t *testing.T) {
 	}
 }
 
-// What a user wants forgotten is gone from the memory, and what was learned meanwhile too; nothing else goes.
+// A user can delete stored and learned facts, one or all of them. The other facts stay.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	s, sessions := newOffline(t), map[string]memory.Session{}
@@ -224,7 +225,7 @@ func TestForget(t *testing.T) {
 	assert.Equal(t, []string{"my address is Oak Road 7"}, facts("bob"))
 }
 
-// No client writes a system message, neither beside the prompt nor in its place, and the session goes on.
+// A client cannot add a system message or replace the prompt, and the session continues.
 func TestClientsWriteNoSystemMessages(t *testing.T) {
 	t.Parallel()
 	s := newOffline(t)
@@ -254,7 +255,8 @@ func TestClientsWriteNoSystemMessages(t *testing.T) {
 	}
 }
 
-// A first turn that an older version of the program began, with another prompt, goes on with the prompt of today.
+// If an older version of the program began the first turn with another prompt, the turn continues with the
+// current prompt.
 func TestPromptOfAnOlderVersion(t *testing.T) {
 	t.Parallel()
 	stores, err := store.Open(t.Context(), store.Config{Folder: t.TempDir()})
@@ -274,7 +276,8 @@ func TestPromptOfAnOlderVersion(t *testing.T) {
 	assert.Equal(t, "system prompt, user lost, user hello, assistant one", short(snap))
 }
 
-// All facts are forgotten, also more than a query may name, and those that newer ones have replaced.
+// "Forget everything" deletes all facts, also if they are more than a query may name, and superseded
+// facts.
 func TestForgetMany(t *testing.T) {
 	t.Parallel()
 	s, sessions := newOffline(t), map[string]memory.Session{}
@@ -300,7 +303,7 @@ func TestForgetMany(t *testing.T) {
 	}
 }
 
-// A user is told that a turn which waits to be learned may bring a fact back.
+// The service warns the user that a queued turn may bring a fact back.
 func TestForgetWhileTurnsWait(t *testing.T) {
 	t.Parallel()
 	stores, err := store.Open(t.Context(), store.Config{Folder: t.TempDir()})

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// save stores what is new, without tool calls and their results. What is stored already is not
-// stored again, and a session that was deleted meanwhile does not come back.
+// save stores the new messages, without tool calls and tool results, and gives a new session a title. If
+// the session was deleted after the run began, save fails and stores nothing.
 func (s *Service) save(ctx context.Context, v state.View) (state.Update, error) {
 	scope, session := place(ctx)
 	said := marked(fresh(v))
@@ -29,8 +29,8 @@ func (s *Service) save(ctx context.Context, v state.View) (state.Update, error) 
 	return nil, err
 }
 
-// learn leaves the turn to the learner, which finds facts in it later. A queue that does not
-// answer fails no turn.
+// learn queues the turn for the learner, which finds facts in it later. An error of the queue does not
+// fail the run.
 func (s *Service) learn(ctx context.Context, v state.View) (state.Update, error) {
 	if s.learner == nil {
 		return nil, nil
@@ -66,7 +66,7 @@ func userText(messages []llm.Message) string {
 
 const maxTitle = 60
 
-// title is how the first message begins.
+// title returns the beginning of the user's text, as the title of a session.
 func title(messages []llm.Message) string {
 	runes := []rune(strings.Join(strings.Fields(userText(messages)), " "))
 	if len(runes) > maxTitle {

@@ -11,7 +11,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// scoped gives a run of the server the memory of its user. Other runs have a memory already.
+// scoped is a graph.Middleware that gives a run of the server the scope of its caller. Runs of Say have a
+// scope already.
 func scoped(next graph.NodeFunc) graph.NodeFunc {
 	return func(ctx context.Context, v state.View) (state.Update, error) {
 		if _, ok := tools.BoundFrom[memory.Scope](ctx); !ok {
@@ -21,8 +22,8 @@ func scoped(next graph.NodeFunc) graph.NodeFunc {
 	}
 }
 
-// Scope returns the scope of the caller in a context of the server. Each caller has a workspace for
-// itself and its users; the local caller has the scope without a name.
+// Scope returns the scope of the caller in a context of the server. Each caller has its own workspace,
+// which its users share. The workspace of the local caller has no name.
 func Scope(ctx context.Context) (s memory.Scope) {
 	if caller := server.UserID(ctx); caller != Local {
 		s.Workspace = caller

@@ -1,10 +1,10 @@
-// Load asks a running example by many clients at once, and says how that went. It builds the
-// program, starts it, takes documents in and ends it again.
+// Load measures the example with many concurrent clients. It builds the program, ingests documents, starts
+// the program, sends messages, and stops the program.
 //
 //	go run ./examples/chatapi/internal/load -clients 200 -for 60s
 //
-// It is a SQLite in a folder of its own, or what the environment says: DATABASE_URL=… for
-// PostgreSQL. The memory is that of the program, as Linux tells it.
+// The program uses SQLite in a temporary folder, or the database of the environment: DATABASE_URL=… for
+// PostgreSQL. Load prints the memory of the program on Linux only.
 package main
 
 import (
@@ -69,7 +69,7 @@ func measure(ctx context.Context, clients, turns int, length time.Duration, docs
 	return errors.Join(p.end(), t.failed())
 }
 
-// program is the example, running.
+// program is a running process of the example.
 type program struct {
 	cmd *exec.Cmd
 	url string
@@ -98,7 +98,7 @@ func (p *program) end() error {
 	return errors.Join(p.cmd.Process.Signal(syscall.SIGTERM), p.cmd.Wait())
 }
 
-// memory is how many MiB the program has.
+// memory returns the resident memory of the program in MiB, or 0 if it is unknown.
 func (p *program) memory() int {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -106,14 +106,14 @@ func (p *program) memory() int {
 	}
 	for line := range strings.Lines(string(data)) {
 		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kilobytes, _ := strconv.Atoi(strings.Fields(rest)[0]) // the kernel's own number
+			kilobytes, _ := strconv.Atoi(strings.Fields(rest)[0]) // the kernel writes a number
 			return kilobytes / 1024
 		}
 	}
 	return 0
 }
 
-// tally is what came of all requests.
+// tally collects the results of all requests.
 type tally struct {
 	mu    sync.Mutex
 	took  []time.Duration
@@ -153,7 +153,7 @@ func (t *tally) size(p *program, at time.Duration) {
 	t.sizes = append(t.sizes, fmt.Sprintf("%v: %d MiB", at.Round(time.Second), p.memory()))
 }
 
-// messages are what each client says in turn.
+// messages are the messages that each client sends, one after the other.
 var messages = []string{
 	"Remember that my locker is number %d.", "What is my locker number?", "What is a superstep?",
 	"I prefer tea, number %d.", "How long does a lease hold?",
@@ -176,7 +176,8 @@ func (t *tally) talk(ctx context.Context, client *http.Client, url, user string,
 	}
 }
 
-// ask is a whole request: what is under way when the time is over is waited for.
+// ask sends a message and returns the session of the reply. It has no context: a request that is under way
+// at the end of the measurement completes.
 func ask(client *http.Client, url string, body map[string]string) (session string, err error) {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -218,7 +219,7 @@ func (t *tally) report(clients int) {
 		}
 		return t.took[int(part*float64(len(t.took)-1))].Round(time.Millisecond / 10)
 	}
-	length := t.lasts.Round(time.Second / 10) // those that were under way at the end are waited for
+	length := t.lasts.Round(time.Second / 10) // includes the requests that were under way at the end
 	fmt.Printf("%d clients, %v: %d replies, %.1f a second; p50 %v, p99 %v, longest %v\n",
 		clients, length, len(t.took), float64(len(t.took))/length.Seconds(), at(0.5), at(0.99), at(1))
 	fmt.Println("memory:", strings.Join(t.sizes, ", "))

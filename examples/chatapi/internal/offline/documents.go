@@ -16,12 +16,13 @@ const NoPassage = "I found no passage with all words of your question."
 
 var (
 	ofUser  = regexp.MustCompile(`(?i)\b(?:I|me|my)\b`)
-	home    = regexp.MustCompile(`(?i)^where do i live\?*$`) // facts with these words say where
+	home    = regexp.MustCompile(`(?i)^where do i live\?*$`) // a fact with "live" or "moved" says where
 	toModel = regexp.MustCompile(`(?i)\byour?\b`)
 )
 
-// lookUp answers a question about the user with facts, or else with a passage of the documents. Another question is
-// answered with a passage, or else with facts about somebody else. Each fact and quotation has all keywords of the question.
+// lookUp answers a question about the user with facts, or else with a passage of the documents. For
+// another question, it tries the passages first. Each fact and quotation has all keywords of the question.
+// If nothing has them, lookUp lists the recalled facts, or answers NoPassage.
 func (t talk) lookUp(question string) llm.Message {
 	words, mine, query := keywords(question), ofUser.MatchString(question), question
 	if slices.Contains(words, "live") {
@@ -64,8 +65,8 @@ var (
 	entities  = strings.NewReplacer("&quot;", `"`, "&lt;", "<", "&gt;", ">", "&amp;", "&")
 )
 
-// quote quotes the sentences of passages that have all the words. If there is none, it quotes those that have them
-// together with their heading.
+// quote quotes sentences of passages that have all the words. If there is none, it quotes sentences that
+// have the words together with their heading.
 func quote(words []string, passages string) string {
 	var own, under []string
 	for _, p := range reference.FindAllStringSubmatch(passages, -1) {

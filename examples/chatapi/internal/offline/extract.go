@@ -23,8 +23,8 @@ func declined(message string) string { return declines.FindString(message) }
 
 const maxFacts = 5
 
-// Extract finds what a user says of themselves: sentences that begin with "I", "my", "we" or "our". It is a
-// [extract.ExtractorFunc], and gives five facts at most. It finds nothing in a turn that asks not to store something.
+// Extract is an [extract.ExtractorFunc]. It returns the sentences of the user that begin with "I", "my",
+// "we" or "our", at most five. It finds nothing in a turn that asks not to store something.
 func Extract(_ context.Context, t extract.Turn) (found []extract.Proposal, err error) {
 	if declined(t.User) != "" {
 		return nil, nil
@@ -39,7 +39,7 @@ func Extract(_ context.Context, t extract.Turn) (found []extract.Proposal, err e
 	return found, nil
 }
 
-// Verifier supports every fact of [Extract], which copies the user's words and asks nobody.
+// Verifier supports every fact of [Extract], because Extract copies the user's words.
 var Verifier = extract.VerifierFunc(func(_ context.Context, claims []extract.Claim) ([]extract.Verdict, error) {
 	return slices.Repeat([]extract.Verdict{{Supported: true}}, len(claims)), nil
 })

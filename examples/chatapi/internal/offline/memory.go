@@ -16,16 +16,16 @@ import (
 // forgetTool is the name of the application's tool.
 const forgetTool = "forget_memory"
 
-// newest asks recall_memory for the newest facts.
+// newest are the arguments of recall_memory for the newest facts.
 var newest = map[string]any{"query": "", "limit": 50}
 
-// A fact is what recall_memory tells of one.
+// A fact is a fact in an answer of recall_memory.
 type fact struct {
 	Content string `json:"content"`
 	Since   string `json:"since"` // a day
 }
 
-// facts are the facts of an answer of recall_memory.
+// facts parses the facts in an answer of recall_memory.
 func facts(answer string) (list []fact) {
 	for line := range strings.Lines(answer) {
 		var f fact
@@ -39,7 +39,7 @@ func facts(answer string) (list []fact) {
 // moved finds a fact that may tell where the user lives.
 var moved = regexp.MustCompile(`(?i)\bmoved (?:from|to)\b`)
 
-// about returns the facts that have all the words. No words are in no fact.
+// about returns the facts that have all the words, and no facts if there are no words.
 func about(words []string, list []fact) (some []fact) {
 	for _, f := range list {
 		has := wordSet(f.Content)
@@ -51,10 +51,11 @@ func about(words []string, list []fact) (some []fact) {
 	return some
 }
 
-// owner finds the owners in a text for the user: "your sister's birthday" has another owner than "your birthday".
+// owner matches the user, or a noun with its owner, in a text of plain: "your birthday" or "your sister's
+// birthday".
 var owner = regexp.MustCompile(`\b(?:(?:your|our)(?: \S*'\S*)* \S+|you|we)\b`)
 
-// fitting returns the facts that have each owner of the question with the same words beside it.
+// fitting returns the facts that contain every match of owner in the question.
 func fitting(question string, list []fact) (some []fact) {
 	owners := owner.FindAllString(plain(question), -1)
 	for _, f := range list {
@@ -66,14 +67,14 @@ func fitting(question string, list []fact) (some []fact) {
 	return some
 }
 
-// plain returns the words of a text as they are said to the user, in small letters and with one space between.
+// plain returns the words of a text in the second person and in lower case, with one space between them.
 func plain(text string) string {
 	text = strings.ReplaceAll(strings.ToLower(toYou(text)), "’", "'")
 	text = strings.ReplaceAll(text, "you'", "you '") // "you've"
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r != '\'' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }
 
-// told tells facts, or returns an empty text if there is none.
+// told returns an answer that lists the facts, or an empty text if there are none.
 func told(list []fact) string {
 	switch len(list) {
 	case 0:
@@ -84,7 +85,7 @@ func told(list []fact) string {
 	return "You told me:" + dated(list)
 }
 
-// dated writes facts as a list, as they are said to the user.
+// dated returns a list of the facts with their dates, in the second person.
 func dated(list []fact) (text string) {
 	for _, f := range list {
 		text += fmt.Sprintf("\n- %s (%s)", toYou(f.Content), f.Since)
@@ -112,7 +113,8 @@ func (t talk) tellAll() llm.Message {
 	return llm.Assistant(cmp.Or(told(facts(answer)), "I remember nothing about this."))
 }
 
-// forget has the facts deleted that have the words of the topic, and says which they were.
+// forget calls forget_memory for the facts that have all keywords of the topic, and lists the deleted
+// facts.
 func (t talk) forget(topic string) llm.Message {
 	if answer, called := t.answerOf(forgetTool); called {
 		return llm.Assistant(forgotten(answer))
@@ -139,7 +141,7 @@ func (t talk) forget(topic string) llm.Message {
 	return t.call(forgetTool, map[string]any{"facts": contents})
 }
 
-// forgotten says what the tool has deleted, and what stays.
+// forgotten turns the result of forget_memory into an answer.
 func forgotten(answer string) string {
 	var out struct {
 		Forgotten []string `json:"forgotten"`

@@ -1,7 +1,7 @@
-// Package offline is a model that needs no key and no network, and an extractor beside it: rules for a few forms of
-// messages. They choose a tool, and answer with what the tool returned. They understand nothing and know nothing, and a
-// message of another form gets an honest answer. The model is there so that the example runs anywhere. It speaks to the
-// agent exactly as a language model would: it sees the prompt, the messages and the tools' answers, and nothing else.
+// Package offline has a model and an extractor that need no key and no network, so that the example runs
+// anywhere. The model has rules for a few forms of messages. A rule chooses a tool, and answers with the
+// result of the tool. For a message of another form, the answer says that no rule fits. Like a language
+// model, it sees only the request: the messages, the results of tools, and the offered tools.
 package offline
 
 import (
@@ -36,14 +36,15 @@ type step struct {
 	failed       bool
 }
 
-// A talk is what the request says.
+// A talk is a parsed request: the last message of the user, the tools, and the tool calls after the
+// message.
 type talk struct {
 	message string
 	tools   []string // that may be called
 	steps   []step
 }
 
-// read reads a request. A request may offer tools and allow none.
+// read parses a request. A request may offer tools and forbid to call them.
 func read(r llm.Request) (t talk) {
 	if r.ToolChoice.Mode != llm.ToolsNone {
 		for _, spec := range r.Tools {
@@ -80,10 +81,10 @@ var (
 
 const honest = "Rules answer here, and no language model (set a key in the environment to choose one)."
 
-// Forms is how the answer to a message of another form ends.
+// Forms is the end of the answer to a message of another form. It lists the forms.
 const Forms = `Say one thing in a message, such as "Remember that …", "Forget …", "What do you know about me?" or "What is my plan?", or ask in words of your facts or documents.`
 
-// reply is the next message: a tool call, or the answer.
+// reply returns the next message: a tool call or the answer.
 func reply(r llm.Request) llm.Message {
 	t := read(r)
 	request := greeting.ReplaceAllString(t.message, "")
@@ -96,7 +97,7 @@ func reply(r llm.Request) llm.Message {
 	case not != "":
 		return llm.Assistant(fmt.Sprintf("I keep no fact of this message, because it says %q. What I know already stays: say \"forget\" with words of it to remove it. "+
 			"The conversation has the message until it is deleted. If you asked something, ask it in another message.", not))
-	case len(sentences(request)) > 1: // no rule is for both
+	case len(sentences(request)) > 1: // no rule handles two sentences
 	case kept != nil:
 		return t.remember(kept[1])
 	case gone != nil:

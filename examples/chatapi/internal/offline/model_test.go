@@ -163,7 +163,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// after is what the model says to a message after the answer of a tool: its call, or its text.
+// after returns the reply of the model to a message after the answer of a tool: the tool that it calls, or
+// its text.
 func after(t *testing.T, message string, result func(llm.ToolCall, string) llm.Message, tool, answer string) string {
 	t.Helper()
 	r := with(message, all...)
@@ -221,7 +222,7 @@ func TestExtract(t *testing.T) {
 		"I live at Elm Road. I'd rather you did not keep my address.": nil,
 		"My car is red, keep that to yourself":                        nil,
 		"I am Ann. Can you please not store that?":                    nil,
-		"I never save money. I like tea.":                             nil, // said of something else, and told to the user
+		"I never save money. I like tea.":                             nil, // a false match, which the answer shows to the user
 	} {
 		found, err := offline.Extract(t.Context(), extract.Turn{User: text, Assistant: "I live in Bern."})
 		var got []string

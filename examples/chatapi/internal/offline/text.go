@@ -9,8 +9,9 @@ import (
 // noise matches text that is never quoted: code, and comments of HTML.
 var noise = regexp.MustCompile("(?s)```.*?(?:```|$)|<!--.*?-->")
 
-// statements cuts a passage into what can be quoted: a sentence, or a row of a table below the names of its columns.
-// Lines of CSV are a table. If its first row has a digit, the passage is from the middle of a file, and lacks the names.
+// statements splits a passage into parts to quote: sentences, and rows of tables with the names of the
+// columns. Lines of CSV are a table. If the first row of a table has a digit, it is no list of names: the
+// passage begins in the middle of the table.
 func statements(text string, isCSV bool) (list []string) {
 	paragraph, names, row := "", "", 0
 	flush := func() {

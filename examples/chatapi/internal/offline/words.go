@@ -10,11 +10,11 @@ import (
 
 var (
 	ends = regexp.MustCompile(`[.!]+\s+`)
-	// abbreviated finds a word whose stop ends no sentence: "Dr", "J" or the end of "e.g".
+	// abbreviated matches a word whose full stop ends no sentence: "Dr", "J" or the end of "e.g".
 	abbreviated = regexp.MustCompile(`\b(?:Dr|Mr|Mrs|Ms|St|Prof|\pL)$`)
 )
 
-// sentences cuts a text behind the stops that end sentences.
+// sentences splits a text into sentences, after full stops and exclamation marks.
 func sentences(text string) (list []string) {
 	begin := 0
 	for _, at := range ends.FindAllStringIndex(text, -1) {
@@ -32,7 +32,7 @@ func sentences(text string) (list []string) {
 // common are words that need not be in an answer.
 var common = wordSet("a an the am is are was were be do does did have has had i me my we our us you your who what when where which how many and of in on at to for s")
 
-// keywords are the words of a question that its answer must have.
+// keywords returns the words of a question that its answer must have.
 func keywords(question string) []string {
 	set := wordSet(question)
 	maps.DeleteFunc(set, func(word string, _ bool) bool { return common[word] })
@@ -44,10 +44,11 @@ func hasAll(set map[string]bool, words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !set[word] })
 }
 
-// endings are cut off long words, so that "returned" finds "return", and "allergic" finds "allergy".
+// endings matches a long word whose ending wordSet removes, so that "returned" finds "return", and
+// "allergic" finds "allergy".
 var endings = regexp.MustCompile(`^(\pL{5,})(?:y|ie|ic|ed|ing)$`)
 
-// wordSet returns the words of a text in small letters and without endings.
+// wordSet returns the words of a text in lower case and without endings.
 func wordSet(text string) map[string]bool {
 	set := map[string]bool{}
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {

@@ -1,5 +1,5 @@
-// Package store opens what a conversation is kept in: one folder, a PostgreSQL, a
-// Supabase project, or nothing at all.
+// Package store opens the stores of the program: SQLite files in a folder, a PostgreSQL database, a
+// Supabase project, or process memory.
 package store
 
 import (
@@ -26,22 +26,23 @@ import (
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
-// Config says where things are kept. Its zero value keeps nothing.
+// Config selects the stores. With its zero value, nothing outlives the process.
 type Config struct {
-	// Folder is where the SQLite files are. It counts if Database is empty.
+	// Folder is the folder of the SQLite files. It is used if Database is empty.
 	Folder string
-	// Database is the address of a PostgreSQL, and Schema where in it. Supabase says that it is
-	// that of a project, whose tables for other programs are made as well.
+	// Database is the URL of a PostgreSQL database, and Schema the schema in it. Supabase means that the
+	// database belongs to a Supabase project. The views for other programs are then created too.
 	Database, Schema string
 	Supabase         bool
-	// Lease is how long a run of a process that died keeps others from its thread.
+	// Lease is the time after which PostgreSQL gives the thread of a dead process to another run. Zero means
+	// 30 seconds.
 	Lease time.Duration
 }
 
-// Read completes a configuration by the environment. Supabase is on if and only if
-// SUPABASE_URL and SUPABASE_SERVICE_ROLE_KEY, or else SUPABASE_KEY, are set; the database is
-// then SUPABASE_DB_URL, or else DATABASE_URL. Without Supabase it is DATABASE_URL. An
-// error names what has to be put right.
+// Read returns the configuration with Database and Supabase from the environment. Supabase is on if and
+// only if SUPABASE_URL and a key are set, in SUPABASE_SERVICE_ROLE_KEY or else SUPABASE_KEY. The database
+// is then SUPABASE_DB_URL, or else DATABASE_URL. Without Supabase it is DATABASE_URL. An error names the
+// variable to correct.
 func (c Config) Read(getenv func(string) string) (Config, error) {
 	project, name, key := getenv("SUPABASE_URL"), "SUPABASE_SERVICE_ROLE_KEY", getenv("SUPABASE_SERVICE_ROLE_KEY")
 	if key == "" {
@@ -67,7 +68,7 @@ func (c Config) Read(getenv func(string) string) (Config, error) {
 	return c, nil
 }
 
-// String says what the configuration is, without an address.
+// String names the kind of the stores, without the URL of a database.
 func (c Config) String() string {
 	switch {
 	case c.Supabase:
@@ -80,7 +81,7 @@ func (c Config) String() string {
 	return "nothing is kept"
 }
 
-// Stores are the stores of the program. If nothing is kept, Memory is nil and the others are in
+// Stores are the stores of the program. For a zero Config, Memory is nil, and the others are in process
 // memory.
 type Stores struct {
 	Checkpoints checkpoint.Store
@@ -89,7 +90,7 @@ type Stores struct {
 	closers     []func() error
 }
 
-// Close closes all of them.
+// Close closes all stores.
 func (s *Stores) Close() error {
 	var all []error
 	for i := len(s.closers) - 1; i >= 0; i-- {
@@ -98,7 +99,7 @@ func (s *Stores) Close() error {
 	return errors.Join(all...)
 }
 
-// Open opens the stores, and makes and migrates what is not there.
+// Open opens the stores. It creates the folder, and creates or migrates the tables.
 func Open(ctx context.Context, c Config) (*Stores, error) {
 	s := &Stores{}
 	var err error
@@ -142,7 +143,7 @@ func (s *Stores) openSQLite(ctx context.Context, c Config) error {
 
 func (s *Stores) openPostgres(ctx context.Context, c Config) error {
 	o := pgcheckpoint.Options{Schema: c.Schema, LeaseTime: c.Lease}
-	if c.Supabase { // with the rights of the service: this program says who asks, and not the project
+	if c.Supabase { // with the rights of the service role: this program checks the caller, and not the project
 		threads, err := supacheckpoint.Open(ctx, c.Database, supacheckpoint.Options{Checkpoint: o})
 		if err != nil {
 			return err
@@ -158,11 +159,11 @@ func (s *Stores) openPostgres(ctx context.Context, c Config) error {
 	return s.openPool(ctx, c)
 }
 
-// connections is how many the pool has, unless the address says pool_max_conns: those who ask and those who
-// learn use it at once.
+// connections is the minimum size of the pool, unless the URL sets pool_max_conns: requests and the
+// learner use the pool at the same time.
 const connections = 16
 
-// openPool opens the memory and the records of the server.
+// openPool opens the memory and the server's run store over one pool.
 func (s *Stores) openPool(ctx context.Context, c Config) error {
 	config, err := pgmemory.PoolConfig(c.Database, pgmemory.Detect)
 	if err != nil {

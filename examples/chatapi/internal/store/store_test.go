@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
-// key is an API key in the form of a token.
+// key returns an API key of a role, in the form of a JWT.
 func key(role string) string {
 	part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 	return part(`{"alg":"HS256","typ":"JWT"}`) + "." + part(`{"iss":"supabase","ref":"abcdefgh","role":"`+role+`","exp":4102444800}`) + "." + part("signature")
@@ -33,7 +33,7 @@ func key(role string) string {
 
 const project = "SUPABASE_URL=https://abcdefgh.supabase.co"
 
-// Supabase is on if and only if its address and its key are set.
+// Supabase is on if and only if its URL and its key are set.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	const database = "SUPABASE_DB_URL=postgres://a/b"
@@ -79,7 +79,7 @@ func environment(set []string) func(string) string {
 	}
 }
 
-// The key that anybody may have is refused, in both variables, and is not shown.
+// Read refuses a public key in both variables, and the error does not show the key.
 func TestAnonKey(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"SUPABASE_SERVICE_ROLE_KEY", "SUPABASE_KEY"} {
@@ -92,7 +92,7 @@ func TestAnonKey(t *testing.T) {
 	}
 }
 
-// Where nothing is configured, there is no memory, and the server's threads are kept until the program ends.
+// For a zero Config, there is no memory, but there are stores for checkpoints and runs.
 func TestNothing(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), store.Config{})
@@ -115,7 +115,8 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// In a project, what is stored is a row that other programs read, and what they wrote is gone on with.
+// In a Supabase project, other programs read stored conversations as rows, and this program continues
+// conversations that they wrote.
 func TestSupabase(t *testing.T) {
 	t.Parallel()
 	c := store.Config{Database: supatest.Database(t, nil), Supabase: true, Lease: time.Second}
@@ -143,15 +144,15 @@ func TestSupabase(t *testing.T) {
 		if err := conn.QueryRow(t.Context(), count).Scan(&before); err != nil {
 			t.Fatal(err)
 		}
-		byHand(t, c.Database, "42P07", "23505") // what is there is refused as a whole
+		byHand(t, c.Database, "42P07", "23505") // existing tables are refused, and no row changes
 		if err := conn.QueryRow(t.Context(), count).Scan(&after); err != nil || before != after || before < 208 {
 			t.Errorf("got %d, and before it was %d; %v", after, before, err)
 		}
 	})
 }
 
-// byHand runs the migrations one after the other, as the SQL editor of a project does. Those of the
-// tables may be refused with one of the codes.
+// byHand runs the migrations one after the other, as the SQL editor of a project does. The scripts of
+// [pgmemory.Scripts] may fail with one of the codes.
 func byHand(t *testing.T, database string, refused ...string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), database)
@@ -173,7 +174,7 @@ func byHand(t *testing.T, database string, refused ...string) {
 	}
 }
 
-// columns are what other programs expect.
+// columns checks the columns that other programs expect.
 func columns(t *testing.T, conn *pgx.Conn) {
 	for table, want := range map[string][]string{
 		"agent_conversations": {"session_id text", "messages jsonb", "updated_at timestamptz", "user_id text"},
@@ -197,7 +198,7 @@ func columns(t *testing.T, conn *pgx.Conn) {
 	}
 }
 
-// rows are the same for this program and for one in Python.
+// rows checks that this program reads and writes rows in the form of a Python program.
 func rows(t *testing.T, conn *pgx.Conn, s *store.Stores) {
 	const python = `[{"type":"system","data":{"content":"Be brief."}},{"type":"human","data":{"content":"Hello?","id":null}},{"type":"ai","data":{"content":"Hello.","tool_calls":[]}}]`
 	if _, err := conn.Exec(t.Context(), `INSERT INTO agent_conversations (session_id, messages, user_id, updated_at) VALUES ('of-python', $1, 'ann', now())`, python); err != nil {
@@ -225,7 +226,7 @@ func rows(t *testing.T, conn *pgx.Conn, s *store.Stores) {
 	}
 }
 
-// updated wants a save to be one row, with a new time.
+// updated checks that a session stays one row, and that each save sets a later time.
 func updated(t *testing.T, conn *pgx.Conn, s *store.Stores) {
 	m, err := memory.New(s.Memory, memory.Options{})
 	if err != nil {
