@@ -323,7 +323,7 @@ func TestNothingLeaks(t *testing.T) {
 		a.end()
 	}
 	c, p := sqlite(t), postgres(t)
-	eachOnce(c) // the first runs open files that stay open
+	eachOnce(c) // a first run may open files that stay open
 	eachOnce(p)
 	before := open()
 	eachOnce(c)

@@ -31,7 +31,7 @@ import (
 const asProgram = "CHATAPI_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) == "keep" { // do not change the environment
+	if os.Getenv(asProgram) == "keep" { // with the environment unchanged
 		main()
 		return
 	}
@@ -243,7 +243,7 @@ func input(message string) string {
 	return fmt.Sprintf(`{"assistant_id":"chat","stream_mode":["messages-tuple","values"],"input":{"messages":[{"role":"user","content":%q}]}}`, message)
 }
 
-// said returns the messages of a session, with one role and text a line.
+// said returns the roles and texts of the messages of a session.
 func (a *app) said(user, session string) string {
 	a.t.Helper()
 	var lines []string

@@ -128,8 +128,8 @@ func described(t *testing.T, method, path, body string, res *http.Response, text
 	}
 }
 
-// The server has exactly the routes that openapi.json describes. Every test of this package checks its
-// responses against openapi.json.
+// The routes of package api are exactly the routes that openapi.json describes. In all tests, app.do
+// checks the responses against openapi.json.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	a := start(t, sqlite(t), rules())

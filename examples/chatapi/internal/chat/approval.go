@@ -12,8 +12,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// question returns the question to the user that is open in a session, or an empty text. It lists the
-// facts of all open calls of forget_memory, because one answer decides all of them.
+// question returns the open question of a session to its user, or an empty text. It lists the facts of all
+// open calls of forget_memory, because one answer decides all of them.
 func question(snap *graph.Snapshot) string {
 	open, err := agent.Approval.Open(snap)
 	if err != nil || len(open) == 0 {

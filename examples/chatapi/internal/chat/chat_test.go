@@ -177,7 +177,7 @@ func TestBatches(t *testing.T) {
 		if got := l.take(); strings.Count(got, "store 1 facts of ann") != 1 || !strings.Contains(got, "embed 1, store 1") {
 			t.Errorf("storing: got %s", got)
 		}
-		snap, _ := say(t, quiet, session, "What is my lokcer nmuber?") // misspelt, so that only its vector finds the fact
+		snap, _ := say(t, quiet, session, "What is my lokcer nmuber?") // misspelt, so that only vectors find the fact
 		if got := l.take(); !strings.Contains(got, "embed 1") || !strings.Contains(got, "search for ann") {
 			t.Errorf("recalling: got %s", got)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// save stores the new messages, without tool calls and tool results, and gives a new session a title. If
-// the session was deleted after the run began, save fails and stores nothing.
+// save stores the new messages, without tool calls and tool results, and sets the title of a session that
+// has none. If the session was deleted after the run began, save fails and stores nothing.
 func (s *Service) save(ctx context.Context, v state.View) (state.Update, error) {
 	scope, session := place(ctx)
 	said := marked(fresh(v))

@@ -23,7 +23,7 @@ func scoped(next graph.NodeFunc) graph.NodeFunc {
 }
 
 // Scope returns the scope of the caller in a context of the server. Each caller has its own workspace,
-// which its users share. The workspace of the local caller has no name.
+// with its users in it. The workspace of the local caller has no name.
 func Scope(ctx context.Context) (s memory.Scope) {
 	if caller := server.UserID(ctx); caller != Local {
 		s.Workspace = caller

@@ -131,7 +131,7 @@ var titles = map[string]string{
 	agentmemory.ContextTool: "Look up the plan", agentmemory.SearchTool: "Search the documents",
 }
 
-// Base returns the documents, or nil if there is no memory.
+// Base returns the knowledge base with the documents, or nil if there is no memory.
 func (s *Service) Base() *knowledge.Base { return s.base }
 
 // Memory returns the memory, or nil if there is none.

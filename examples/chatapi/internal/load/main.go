@@ -4,7 +4,7 @@
 //	go run ./examples/chatapi/internal/load -clients 200 -for 60s
 //
 // The program uses SQLite in a temporary folder, or the database of the environment: DATABASE_URL=… for
-// PostgreSQL. Load prints the memory of the program on Linux only.
+// PostgreSQL. Load knows the resident memory of the program only on Linux.
 package main
 
 import (

@@ -22,7 +22,7 @@ var (
 
 // lookUp answers a question about the user with facts, or else with a passage of the documents. For
 // another question, it tries the passages first. Each fact and quotation has all keywords of the question.
-// If nothing has them, lookUp lists the recalled facts, or answers NoPassage.
+// If nothing fits a question about the user, the answer lists the recalled facts.
 func (t talk) lookUp(question string) llm.Message {
 	words, mine, query := keywords(question), ofUser.MatchString(question), question
 	if slices.Contains(words, "live") {

@@ -1,7 +1,7 @@
 // Package offline has a model and an extractor that need no key and no network, so that the example runs
 // anywhere. The model has rules for a few forms of messages. A rule chooses a tool, and answers with the
-// result of the tool. For a message of another form, the answer says that no rule fits. Like a language
-// model, it sees only the request: the messages, the results of tools, and the offered tools.
+// result of the tool. For a message of another form, the answer lists the forms. Like a language model, it
+// sees only the request: the messages, the results of tools, and the offered tools.
 package offline
 
 import (
@@ -81,7 +81,7 @@ var (
 
 const honest = "Rules answer here, and no language model (set a key in the environment to choose one)."
 
-// Forms is the end of the answer to a message of another form. It lists the forms.
+// Forms lists the forms of messages. It ends the answer to a message of another form.
 const Forms = `Say one thing in a message, such as "Remember that …", "Forget …", "What do you know about me?" or "What is my plan?", or ask in words of your facts or documents.`
 
 // reply returns the next message: a tool call or the answer.
@@ -97,7 +97,7 @@ func reply(r llm.Request) llm.Message {
 	case not != "":
 		return llm.Assistant(fmt.Sprintf("I keep no fact of this message, because it says %q. What I know already stays: say \"forget\" with words of it to remove it. "+
 			"The conversation has the message until it is deleted. If you asked something, ask it in another message.", not))
-	case len(sentences(request)) > 1: // no rule handles two sentences
+	case len(sentences(request)) > 1: // no rule handles several sentences
 	case kept != nil:
 		return t.remember(kept[1])
 	case gone != nil:

@@ -14,7 +14,7 @@ var (
 	abbreviated = regexp.MustCompile(`\b(?:Dr|Mr|Mrs|Ms|St|Prof|\pL)$`)
 )
 
-// sentences splits a text into sentences, after full stops and exclamation marks.
+// sentences splits a text after the full stops and exclamation marks that end a sentence.
 func sentences(text string) (list []string) {
 	begin := 0
 	for _, at := range ends.FindAllStringIndex(text, -1) {

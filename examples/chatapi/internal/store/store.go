@@ -34,8 +34,8 @@ type Config struct {
 	// database belongs to a Supabase project. The views for other programs are then created too.
 	Database, Schema string
 	Supabase         bool
-	// Lease is the time after which PostgreSQL gives the thread of a dead process to another run. Zero means
-	// 30 seconds.
+	// Lease is the lease time of threads in PostgreSQL. After a crash, another run can take a thread when its
+	// lease has expired. Zero means 30 seconds.
 	Lease time.Duration
 }
 
@@ -159,8 +159,8 @@ func (s *Stores) openPostgres(ctx context.Context, c Config) error {
 	return s.openPool(ctx, c)
 }
 
-// connections is the minimum size of the pool, unless the URL sets pool_max_conns: requests and the
-// learner use the pool at the same time.
+// connections is the least limit of connections of the pool, unless the URL sets pool_max_conns: requests
+// and the learner use the pool at the same time.
 const connections = 16
 
 // openPool opens the memory and the server's run store over one pool.

@@ -144,7 +144,7 @@ func TestSupabase(t *testing.T) {
 		if err := conn.QueryRow(t.Context(), count).Scan(&before); err != nil {
 			t.Fatal(err)
 		}
-		byHand(t, c.Database, "42P07", "23505") // existing tables are refused, and no row changes
+		byHand(t, c.Database, "42P07", "23505") // existing tables are refused, and no row is added or lost
 		if err := conn.QueryRow(t.Context(), count).Scan(&after); err != nil || before != after || before < 208 {
 			t.Errorf("got %d, and before it was %d; %v", after, before, err)
 		}
