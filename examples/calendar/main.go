@@ -1,14 +1,12 @@
-// Command calendar is an assistant for a person's calendar, mail and tasks. It
-// plans what to do, asks before it changes or deletes an event or a task and
-// before it sends or deletes a mail, and takes the answer in this process or
-// another one.
+// Command calendar is an assistant for a person's calendar, mail and tasks. It plans a request. It asks before it
+// changes or deletes an event or a task, and before it sends or deletes a mail. The answer can be given in the same
+// process or in another one.
 //
 //	go run ./examples/calendar "delete my meeting with John"
 //	go run ./examples/calendar yes
 //
-// Read internal/assistant/graph.go first: it is the assistant. Then state.go beside
-// it, which says what it remembers, and internal/terminal, which starts and resumes
-// its runs.
+// Read internal/assistant/graph.go first: it builds the graph. Then read state.go in the same folder, which has the
+// questions and answers, and internal/terminal, which starts and resumes runs.
 package main
 
 import (
@@ -37,7 +35,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// options is the command line.
+// options has the parsed command line, and the address of the database from the environment.
 type options struct {
 	terminal.Request
 	dir, calendar, serve string
@@ -80,7 +78,8 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	return o, o.check(set.NArg() > 0)
 }
 
-// check refuses what does not go together.
+// check returns an error if the flags and the message are invalid or cannot be combined. said reports whether the
+// command line has a message.
 func (o options) check(said bool) error {
 	alone := o.History || o.draw || o.serve != ""
 	switch {
@@ -98,10 +97,10 @@ func (o options) check(said bool) error {
 	return nil
 }
 
-// maxMessage is how many bytes a message may have.
+// maxMessage is the maximum size of a message, in bytes.
 const maxMessage = 16 << 10
 
-// run is the program. Ctx ends when the user has had enough.
+// run executes the program and returns its exit status. SIGTERM cancels ctx.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	o, err := parse(args, out)
 	if err == nil {
@@ -124,8 +123,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	return 1
 }
 
-// model opens the model that the environment names. Without one it is the
-// offline model, which needs no key and no network.
+// model opens the model that the environment names, or the offline model if it names none. The offline model needs no
+// key and no network.
 func (o options) model(ctx context.Context) (llm.Model, string, error) {
 	byRules := offline.New(o.pace)
 	if o.offline || o.History || o.draw {

@@ -22,7 +22,7 @@ import (
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
-// open opens everything.
+// open opens the model, the desk, the store and the tracing, and builds the graph.
 func (s *session) open(ctx context.Context) error {
 	model, name, err := s.model(ctx)
 	s.modelName = name
@@ -62,11 +62,11 @@ func (s *session) open(ctx context.Context) error {
 	return nil
 }
 
-// now is the clock of the program. A test sets it to a day of its own.
+// now is the clock of the program. Tests replace it.
 var now = time.Now
 
-// openDesk opens the calendar, the mail and the tasks. Where there are none it makes
-// samples, unless the calendar is the user's own.
+// openDesk opens the calendar, the mail and the tasks. Without -calendar, it creates samples of those that do not
+// exist.
 func (s *session) openDesk(ctx context.Context) (*desk.Desk, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, command.Wrong("%v", err)
@@ -97,16 +97,15 @@ func (s *session) openDesk(ctx context.Context) (*desk.Desk, error) {
 	return d, err
 }
 
-// postgres is the schema that conversations are kept in.
+// postgres is the PostgreSQL schema of the conversations and of the server's runs.
 const postgres = "weft_calendar"
 
-// openStore opens where conversations are kept: PostgreSQL where DATABASE_URL
-// names one, else a file.
+// openStore opens the store of the conversations: PostgreSQL if DATABASE_URL is set, else a SQLite file.
 func (s *session) openStore(ctx context.Context) (checkpoint.Store, error) {
 	if s.database != "" {
 		o := pgcheckpoint.Options{Schema: postgres, LeaseTime: 5 * time.Second}
 		if s.serve == "" {
-			o.Busy = pgcheckpoint.Wait // until the lease of a process that was killed runs out
+			o.Busy = pgcheckpoint.Wait // until the lease of a killed process expires
 		}
 		store, err := pgcheckpoint.Open(ctx, s.database, o)
 		if err != nil {
@@ -123,7 +122,7 @@ func (s *session) openStore(ctx context.Context) (checkpoint.Store, error) {
 	return store, nil
 }
 
-// openRuns opens the store of the server's runs, beside that of the conversations.
+// openRuns opens the store of the server's runs, in the same database as the conversations.
 func (s *session) openRuns(ctx context.Context) (runs.Store, error) {
 	if s.database != "" {
 		store, err := pgruns.Open(ctx, s.database, pgruns.Options{Schema: postgres})

@@ -22,7 +22,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// session is one use of this program.
+// session is one execution of the program, with the resources that it has opened.
 type session struct {
 	options
 	out     io.Writer
@@ -35,7 +35,7 @@ type session struct {
 	modelName string
 }
 
-// do is what the user asked for.
+// do executes the command line.
 func (o options) do(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	s := &session{options: o, out: out}
 	defer func() {

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/tools/plan"
 )
 
-// confirm takes the answer that the user gave while the run was paused, or asks. An answer to another
-// question is none.
+// confirm is the node confirm_actions. It takes the answer that the user gave while the run was paused, or asks with
+// a form. It ignores an answer to another question.
 func (a *assistant) confirm(ctx context.Context, s state.View) (state.Update, error) {
 	said, pending := UserConfirmation.Get(s), PendingConfirmation.Get(s)
 	if pending == nil {
@@ -44,7 +44,7 @@ func byAnswer(s state.View) (string, error) {
 	return ExecuteParallel, nil
 }
 
-// stillOpen returns the question that waits while another request was dealt with, or nil.
+// stillOpen returns the question that remains open after the current request, or nil.
 func stillOpen(s state.View) *Confirmation {
 	if said := UserConfirmation.Get(s); said != nil {
 		return said.Next
@@ -52,7 +52,7 @@ func stillOpen(s state.View) *Confirmation {
 	return PendingConfirmation.Get(s)
 }
 
-// byOpen leads to confirm_actions if a question is open, and else ends the run.
+// byOpen chooses confirm_actions if a question is open, and else the end of the graph.
 func byOpen(s state.View) (string, error) {
 	if PendingConfirmation.Get(s) != nil {
 		return ConfirmActions, nil
@@ -60,7 +60,8 @@ func byOpen(s state.View) (string, error) {
 	return graph.End, nil
 }
 
-// reopening asks the question again that is open, after a node has answered another request.
+// reopening wraps a node that answers a request. If an earlier question is open, it restores the state of that
+// question, so that confirm_actions asks it again.
 func reopening(next graph.NodeFunc) graph.NodeFunc {
 	return func(ctx context.Context, s state.View) (state.Update, error) {
 		update, err := next(ctx, s)
@@ -77,7 +78,7 @@ func reopening(next graph.NodeFunc) graph.NodeFunc {
 	}
 }
 
-// IsAnswer reports whether a text answers a question that is open. Any other text is a request.
+// IsAnswer reports whether a text is a yes or a no to an open question. Any other text is a new request.
 func IsAnswer(text string) bool { return agreed(&Answer{Text: text}) || declined(&Answer{Text: text}) }
 
 // Words that may follow a yes or a no.

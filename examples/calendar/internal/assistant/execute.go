@@ -13,10 +13,9 @@ import (
 	"github.com/weft-go/weft/tools/plan"
 )
 
-// execute runs the actions, each at most 30 seconds and five at a time unless
-// told otherwise. Its results are stored one by one, so that what a killed run
-// has done is not done again. The yes to the plan is for the calls that the question
-// showed; it asks about each other destructive call when its arguments are known.
+// execute returns a node that runs the actions: at most parallel at a time (0 means five), each for at most 30
+// seconds. It stores each result, so that a resumed run does not repeat finished calls. A yes to the plan approves
+// the calls that the question showed. The node asks about every other destructive call once its arguments are known.
 func (a *assistant) execute(parallel int) graph.NodeFunc {
 	run := func(ctx context.Context, s state.View) (state.Update, error) {
 		var approved []tools.Question
@@ -51,7 +50,7 @@ func called(s state.View) state.Update {
 		if !ok {
 			continue
 		}
-		// The id is another one than that of the call that noted the action.
+		// The id differs from the id of the call that noted the action.
 		c := llm.ToolCall{ID: fmt.Sprintf("%s_%d", lastSaid(s), len(calls)+1), Name: tools.InvokeTool, Arguments: invocation(action)}
 		answer := llm.ToolResult(c, result.Message)
 		if !result.Success {

@@ -17,26 +17,26 @@ import (
 	"github.com/weft-go/weft/tools/plan"
 )
 
-// MaxIterations is how often the model is asked while it plans.
+// MaxIterations is the maximum number of model calls while the planner plans a turn.
 const MaxIterations = 16
 
-// A Desk is what the assistant works on.
+// A Desk has the tools that the assistant uses, descriptions of their actions, and the time.
 type Desk struct {
 	Tools *tools.Set
-	// Describe says to a person what an action will do.
+	// Describe returns a description of an action, for a person.
 	Describe func(ctx context.Context, a tools.Action) string
-	// Now returns the time. Its zone is that of the person.
+	// Now returns the time, in the person's zone.
 	Now func() time.Time
 }
 
-// An assistant is what the nodes share.
+// An assistant has the data that the nodes share.
 type assistant struct {
 	Desk
 	model llm.Model
 }
 
-// planner is the prebuilt agent with three tools that stand for all. What reads
-// or adds is called at once; what is destructive is noted in Actions.
+// planner returns the prebuilt agent with the three meta-tools, which stand for all tools. It runs a call of a tool
+// that is not destructive at once, and adds a destructive call to Actions.
 func (a *assistant) planner() (*graph.Graph, error) {
 	maker, err := tools.NewSet(plan.Tool(a.Tools, Actions).Annotate(tools.Annotations{Category: "plan", Action: "create"}))
 	if err != nil {
@@ -69,8 +69,8 @@ func (a *assistant) planner() (*graph.Graph, error) {
 	})
 }
 
-// begin begins a turn with what the user said last. A yes or a no to the question that is open is
-// its answer, and no request. Any other message is a request, and the question stays open.
+// begin starts a turn with the user's last message. If a question is open and the message is a yes or a no, the
+// message is its answer, and the planner stops. Any other message is a new request, and the question stays open.
 func (a *assistant) begin(s state.View) (state.Update, error) {
 	last, _ := History.Last(s)
 	said := Answer{Text: last.Text()}
@@ -87,18 +87,18 @@ func (a *assistant) begin(s state.View) (state.Update, error) {
 		UserMessage.Put(said.Text),
 		SessionContext.Put(map[string]string{"now": now.Format(time.RFC3339), "today": now.Format("Monday 2 January 2006"), planner: ""}),
 		PendingConfirmation.Put(open),
-		// What the turn before left.
+		// Clear the rest of the previous turn.
 		Actions.Overwrite(nil), RequiresConfirmation.Put(false), ExecutionMode.Put(""), Results.Overwrite(nil),
 		UserConfirmation.Put(nil), ConfirmationMessage.Put(""), FinalResponse.Put(""),
 		DiscoveredTools.Overwrite(nil), ToolInvocations.Overwrite(nil), Error.Put(""),
 	}, nil
 }
 
-// planner is the key of the session's context with the words with which the planning ended.
+// planner is the key of the planner's last reply in SessionContext.
 const planner = "planner"
 
-// putAside takes the words from the planner's last reply: the answer of synthesize_response will
-// stand in its place.
+// putAside moves the text of the planner's last reply to SessionContext, because the answer of synthesize_response
+// replaces that reply in the conversation.
 func putAside(reply *llm.Message) state.Update {
 	if len(reply.ToolCalls) > 0 {
 		return nil
@@ -108,7 +108,7 @@ func putAside(reply *llm.Message) state.Update {
 	return state.Update{SessionContext.Put(map[string]string{planner: said})}
 }
 
-// withdraw removes that reply from the conversation.
+// withdraw removes the planner's last reply from the conversation.
 func withdraw(s state.View) state.Update {
 	last, _ := History.Last(s)
 	if last.Role != llm.RoleAssistant || len(last.ToolCalls) > 0 {
@@ -117,15 +117,15 @@ func withdraw(s state.View) state.Update {
 	return state.Update{History.Remove(last.ID)}
 }
 
-// silently asks the model without showing its text while it is written.
+// silently calls the model without streaming its reply.
 func silently(ctx context.Context, c agent.ModelCall, _ agent.ModelFunc) (agent.Reply, error) {
 	c.Request.Messages = append([]llm.Message{llm.System(c.System)}, c.Request.Messages...)
 	m, err := llm.Generate(ctx, c.Model, c.Request)
 	return agent.Reply{Message: m}, err
 }
 
-// review keeps the books of the planning: after each reply of the model, what
-// was found, called and answered so far in this turn.
+// review sets the tools that the planner has found, its calls and their results in this turn, and whether the actions
+// need a confirmation. It runs after each reply of the model.
 func (a *assistant) review(s state.View) state.Update {
 	actions := Actions.Get(s)
 	var found []string

@@ -18,7 +18,8 @@ func (a *assistant) destructive(actions []tools.Action) bool {
 	})
 }
 
-// route decides how the actions are run, and says what the user is to be asked.
+// route chooses the execution mode of the actions. If one of them is destructive, it prepares the question to the
+// user.
 func (a *assistant) route(ctx context.Context, s state.View) (state.Update, error) {
 	actions := Actions.Get(s)
 	if !a.destructive(actions) {
@@ -44,7 +45,7 @@ func (a *assistant) route(ctx context.Context, s state.View) (state.Update, erro
 		ID: id, Message: text, Actions: actions, Steps: parts, Questions: questions,
 		Request: UserMessage.Get(s), Invocations: ToolInvocations.Get(s), Results: Results.Get(s), Next: PendingConfirmation.Get(s),
 	}
-	if c.Next.asks(actions) { // again
+	if c.Next.asks(actions) { // the same question, asked again
 		c.Next = c.Next.Next
 	}
 	return state.Update{ExecutionMode.Put(Confirm), ConfirmationMessage.Put(text), PendingConfirmation.Put(c)}, nil

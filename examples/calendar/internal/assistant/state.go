@@ -17,14 +17,14 @@ type Mode string
 
 // The modes.
 const (
-	Parallel   Mode = "parallel"   // those that do not wait for each other at the same time
+	Parallel   Mode = "parallel"   // independent actions at the same time
 	Sequential Mode = "sequential" // one after the other
-	Confirm    Mode = "confirm"    // when the user has said yes
+	Confirm    Mode = "confirm"    // after the user's yes
 )
 
-// A Confirmation is what the user is asked.
+// A Confirmation is a question to the user about a plan.
 type Confirmation struct {
-	// ID is a hash of the actions: a yes is for exactly these.
+	// ID is a hash of the actions, so that a yes approves exactly these actions.
 	ID      string         `json:"id"`
 	Message string         `json:"message"`
 	Actions []tools.Action `json:"actions"`
@@ -32,11 +32,11 @@ type Confirmation struct {
 	Steps []string `json:"steps,omitempty"`
 	// Questions are about the calls whose arguments are known.
 	Questions []tools.Question `json:"questions,omitempty"`
-	// Request is what the user asked for, and Invocations and Results are what was looked up for it.
+	// Request is the user's message. Invocations and Results are the planner's calls and their results.
 	Request     string                 `json:"request,omitempty"`
 	Invocations []tools.Action         `json:"invocations,omitempty"`
 	Results     map[string]plan.Result `json:"results,omitempty"`
-	// Next is the question that was open before, and is asked again after this one.
+	// Next is the earlier open question, which is asked again after this one.
 	Next *Confirmation `json:"next,omitempty"`
 }
 
@@ -47,7 +47,7 @@ func (c *Confirmation) asks(actions []tools.Action) bool {
 	})
 }
 
-// A form asks about a plan. A page makes it of Schema, which is that of the answer.
+// A form is a question about a plan. A page builds it from Schema, the JSON Schema of the answer.
 type form struct {
 	Title  string          `json:"title"`
 	Steps  []formStep      `json:"steps,omitempty"`
@@ -79,17 +79,17 @@ var (
 	askLate = graph.NewInterrupt[tools.Question, tools.Decision]("confirm_call")
 )
 
-// An Open is a question that waits for the user.
+// An Open is an open question to the user.
 type Open struct {
 	ID, Message string
-	// Late says that the question is about a call of a running plan, which takes no other request meanwhile.
+	// Late says that the question is about a call of a running plan. The terminal accepts no other request until it
+	// is answered.
 	Late bool
-	// Answer returns the input with which the conversation goes on. Anything but a yes is a
-	// no.
+	// Answer returns the input that resumes the conversation. Any text but a yes is a no.
 	Answer func(text string) []state.Write
 }
 
-// Waiting returns the question that is open, or nil: that of the plan, or that of a call.
+// Waiting returns the open question about a plan or about a call, or nil.
 func Waiting(s *graph.Snapshot) *Open {
 	if s == nil || len(s.Pauses) == 0 {
 		return nil
@@ -120,23 +120,22 @@ func late(id string, q tools.Question) *Open {
 	}}
 }
 
-// An Answer is what the user said to a confirmation.
+// An Answer is the user's answer to a Confirmation.
 type Answer struct {
 	To   string `json:"to"` // the id of the confirmation
 	Text string `json:"text"`
-	// Approved are the questions about calls that the user saw. The node confirm_actions
-	// adds them to a yes.
+	// Approved are the calls that the user approved, as questions. The node confirm_actions adds them to a yes.
 	Approved []tools.Question `json:"approved,omitempty"`
-	// Next is the question that is asked again when this one has been dealt with.
+	// Next is the earlier open question, which is asked again after this one.
 	Next *Confirmation `json:"next,omitempty"`
 }
 
-// Ask is the input of a turn: what the user says in a session.
+// Ask returns the input of a turn: the user's message in a session.
 func Ask(session, text string) []state.Write {
 	return []state.Write{UserMessage.Put(text), History.Put(llm.User(text)), SessionID.Put(session)}
 }
 
-// Answer makes a conversation go on that is paused before confirm_actions. Anything but a yes is a
+// Answer returns the input that resumes a conversation that is paused before confirm_actions. Any text but a yes is a
 // no.
 func (c *Confirmation) Answer(text string) []state.Write {
 	return []state.Write{graph.Continue(), UserConfirmation.Put(&Answer{To: c.ID, Text: text})}

@@ -49,8 +49,8 @@ func (d *Desk) event(e ics.Event) Event {
 	}
 }
 
-// shown returns a text of somebody else. Characters that could change a terminal or the order of a text, and those of
-// hidden tags, are made visible.
+// shown returns a text from another person. If the text contains control characters, bidirectional controls or tag
+// characters, shown escapes it: they could change the terminal or the order of the text, or hide instructions.
 func shown(text string) string {
 	deceives := func(r rune) bool {
 		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r >= 0xe0000 && r <= 0xe0fff
@@ -69,7 +69,7 @@ func each(texts []string, change func(string) string) []string {
 	return out
 }
 
-// during says when an event begins, and the last day of whole days.
+// during describes the start of an event, and the last day of an event of several whole days.
 func (d *Desk) during(e ics.Event) string {
 	when := d.When(e.Start, e.AllDay)
 	if !e.AllDay {
@@ -81,7 +81,7 @@ func (d *Desk) during(e ics.Event) string {
 	return when + ", all day"
 }
 
-// warned separates the warning about what could not be read from an error. Without anything found it is an error.
+// warned turns an [ics.UnreadError] into a warning if something was found. Otherwise it returns the error.
 func warned(found int, err error) (warning string, failed error) {
 	if unread, ok := errors.AsType[*ics.UnreadError](err); ok && found > 0 {
 		return "A part of the calendar could not be read: " + unread.Error(), nil
@@ -89,7 +89,7 @@ func warned(found int, err error) (warning string, failed error) {
 	return "", err
 }
 
-// mostFound is how many things a tool returns.
+// mostFound limits the number of results of a tool.
 const mostFound = 50
 
 func (d *Desk) events(found []ics.Event) []Event {
@@ -100,13 +100,13 @@ func (d *Desk) events(found []ics.Event) []Event {
 	return out
 }
 
-// Bounds on an event in a list: a long one leaves no room for the others.
+// Bounds on an event in a list, so that a long event leaves room for the others.
 const (
 	mostText   = 200 // bytes
 	mostGuests = 5
 )
 
-// brief returns an event for a list.
+// brief shortens the texts and the guests of an event, for a list.
 func brief(e ics.Event) ics.Event {
 	e.Title, e.Place = cut(e.Title), cut(e.Place)
 	more := len(e.With) - mostGuests
@@ -129,7 +129,7 @@ type spanInput struct {
 	To   string `json:"to,omitempty" jsonschema:"a time, or the last day; a week later if left out"`
 }
 
-// A Day has the events of a date. Events of several whole days are in each of them.
+// A Day has the events of a date. An event of several whole days is in each of its days.
 type Day struct {
 	Date    string  `json:"date"`
 	Events  []Event `json:"events"`
@@ -209,22 +209,22 @@ type freeInput struct {
 	Minutes int    `json:"minutes,omitempty" jsonschema:"how long it has to be at least; 30 if left out"`
 }
 
-// A Gap is a time in which nothing happens.
+// A Gap is a time range in which a person is free.
 type Gap struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 	When string `json:"when"`
 }
 
-// A FreeTime has the times in which a person is free, and the events that leave no others.
+// A FreeTime has the times in which a person is free, and the events in which the person is busy.
 type FreeTime struct {
 	Free    []Gap   `json:"free"`
 	Busy    []Event `json:"busy"`
 	Warning string  `json:"warning,omitempty"`
 }
 
-// freeTime looks at the hours from 8 to 18, or at the time that is asked about
-// where that is within one day.
+// freeTime searches the hours from 8 to 18 of each day, or the whole requested range if it is shorter than 24 hours
+// and within one day.
 func (d *Desk) freeTime(_ context.Context, in freeInput) (FreeTime, error) {
 	from, to, err := d.span(in.From, in.To, d.now(), 1)
 	if err != nil {
@@ -319,7 +319,7 @@ func (d *Desk) createEvent(ctx context.Context, in createInput) (json.RawMessage
 	return json.RawMessage(answer), err
 }
 
-// newID is the same when a call is made again, so that the event is as well.
+// newID returns the id of a new event. A repeated call of a run gets the same id, so that it adds no second event.
 func newID(ctx context.Context) string {
 	key := graph.IdempotencyKey(ctx)
 	call, ok := tools.CallFrom(ctx)
@@ -339,7 +339,7 @@ type updateInput struct {
 	Notes *string `json:"notes,omitempty"`
 }
 
-// change reads the arguments.
+// change converts the arguments to an [ics.Change].
 func (d *Desk) change(in updateInput) (ics.Change, error) {
 	change := ics.Change{Title: in.Title, Place: in.Place, Notes: in.Notes}
 	for _, part := range []struct {
@@ -361,7 +361,7 @@ func (d *Desk) change(in updateInput) (ics.Change, error) {
 	return change, nil
 }
 
-// A Changed is a thing before and after a change, as texts.
+// A Changed describes an event before and after a change.
 type Changed struct {
 	Name   string `json:"name"`
 	Before string `json:"before"`
@@ -388,7 +388,7 @@ func (d *Desk) updateEvent(ctx context.Context, in updateInput) (json.RawMessage
 	return json.RawMessage(answer), err
 }
 
-// text shows an event to a person.
+// text returns an event as text for a person.
 func (d *Desk) text(e ics.Event) string {
 	form := "Monday 2 January 2006, 15:04"
 	if e.AllDay {
@@ -411,7 +411,7 @@ func (d *Desk) deleteEvent(ctx context.Context, in eventID) (string, error) {
 	}, func(*sql.Tx) error {
 		err := d.calendar.Remove(in.ID)
 		if errors.Is(err, ics.ErrNotFound) {
-			return nil // it was there a moment ago: this is the second time
+			return nil // look found the event, so an earlier attempt has removed it
 		}
 		return err
 	})

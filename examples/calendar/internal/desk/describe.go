@@ -10,15 +10,15 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Describe says what an action will do, so that a person can agree to it: it
-// names the thing, and not its id.
+// Describe returns a description of an action, for a person to confirm. It names an event, mail or task by its title
+// or subject, not by its id.
 func (d *Desk) Describe(ctx context.Context, a tools.Action) string {
 	text, err := d.describe(ctx, a)
 	tool := strings.ReplaceAll(a.Tool, "_", " ")
 	switch {
 	case text != "" && err == nil:
 		return text
-	case strings.Contains(string(a.Arguments), "${"): // known when an earlier action has run
+	case strings.Contains(string(a.Arguments), "${"): // the arguments need an earlier action's result
 		return tool + ", for what an earlier step finds"
 	case err != nil:
 		return fmt.Sprintf("%s (%v)", tool, err)
@@ -87,7 +87,7 @@ func (d *Desk) describeEvent(a tools.Action) (string, error) {
 	if err := json.Unmarshal(a.Arguments, &change); err != nil {
 		return "", err
 	}
-	if change.Start != nil { // a day alone leaves the time of day, which is shown too
+	if change.Start != nil { // a date alone keeps the time of day: show the resulting time
 		to, err := d.change(change)
 		if err != nil {
 			return "", err
@@ -98,7 +98,7 @@ func (d *Desk) describeEvent(a tools.Action) (string, error) {
 	return text + d.changes(a.Arguments, "event_id", ""), nil
 }
 
-// on puts a time into a sentence.
+// on puts "on" before a time of [Desk.When], unless it begins with "today".
 func on(when string) string {
 	if strings.HasPrefix(when, "today") {
 		return when

@@ -21,8 +21,8 @@ import (
 //go:embed schema.sql
 var schema string
 
-// A Desk is what the tools work on. It may be used by any number of goroutines
-// and processes at once.
+// A Desk has the calendar, mail and tasks that the tools work on. Any number of goroutines may use it, and any number
+// of processes may open the same files.
 type Desk struct {
 	calendar *ics.File
 	db       *sql.DB
@@ -30,8 +30,8 @@ type Desk struct {
 	now      func() time.Time
 }
 
-// Open opens a desk on a calendar and the database at a path, which it makes if
-// there is none. Now says what time it is; its zone is the person's.
+// Open opens a desk with a calendar and the database at path, which it creates if it does not exist. now returns the
+// time, in the person's zone.
 func Open(ctx context.Context, calendar *ics.File, path string, now func() time.Time) (*Desk, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -54,11 +54,10 @@ func Open(ctx context.Context, calendar *ics.File, path string, now func() time.
 // Close closes the database.
 func (d *Desk) Close() error { return d.db.Close() }
 
-// effect changes something once. First look says what the call will answer, and
-// that is stored; then do makes the change. When the call is made again it gets
-// the same answer, and do runs again only if it is not known to have ended: what
-// it does in the transaction did not happen then, and anything else that it does
-// must be as good twice as once. Writers take turns, in all processes.
+// effect makes a change once. look returns the answer of the call, which is stored; then do makes the change. If the
+// call is repeated, effect returns the stored answer, and runs do again only if do is not recorded as done. The
+// transaction of an unrecorded do was rolled back, so the other effects of do must be idempotent. Write transactions
+// run one at a time, across processes.
 func (d *Desk) effect(ctx context.Context, look func(tx *sql.Tx) (string, error), do func(tx *sql.Tx) error) (answer string, err error) {
 	key := graph.IdempotencyKey(ctx)
 	if call, ok := tools.CallFrom(ctx); ok && key != "" {
@@ -102,7 +101,7 @@ func (d *Desk) transact(ctx context.Context, fn func(tx *sql.Tx) error) error {
 // timeForms are the forms in which a model may write a time.
 var timeForms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02 15:04:05"}
 
-// parseTime reads a time, or a date.
+// parseTime parses a time or a date. day reports whether the text is a date.
 func (d *Desk) parseTime(text string) (t time.Time, day bool, err error) {
 	text = strings.TrimSpace(text)
 	if t, err := time.ParseInLocation("2006-01-02T15", text+"T12", d.zone); err == nil {
@@ -116,8 +115,8 @@ func (d *Desk) parseTime(text string) (t time.Time, day bool, err error) {
 	return time.Time{}, false, fmt.Errorf("%q is no time; write 2006-01-02T15:04 or 2006-01-02", text)
 }
 
-// span reads a range of time. A last day belongs to it; without an end it is as
-// long as given.
+// span parses a time range. Without from, the range starts at begin. Without to, it lasts the given number of days.
+// If to is a date, the range includes that day.
 func (d *Desk) span(from, to string, begin time.Time, days int) (start, end time.Time, err error) {
 	start = begin
 	if from != "" {
@@ -146,8 +145,8 @@ func (d *Desk) span(from, to string, begin time.Time, days int) (start, end time
 
 func (d *Desk) today() time.Time { return ics.Midnight(d.now().In(d.zone), 0) }
 
-// When says a time as one would to a person today. A weekday alone is one of the next six days: on a Thursday,
-// "Thursday" could be today or in a week.
+// When describes a time to a person today. It uses a weekday alone only for the next six days: on a Thursday,
+// "Thursday" could mean today or in a week.
 func (d *Desk) When(t time.Time, allDay bool) string {
 	text := t.Format("Monday 2 January 2006")
 	switch today := d.today(); {

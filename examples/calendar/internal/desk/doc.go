@@ -1,8 +1,7 @@
-// Package desk holds a person's calendar, mail and tasks, and the tools by which
-// an agent works on them. The calendar is an iCalendar file; mail and tasks are
-// in a SQLite database. No mail leaves the machine: what is sent lies in the
-// folder "sent".
+// Package desk holds a person's calendar, mail and tasks, and the tools with which an agent reads and changes them.
+// The calendar is an iCalendar file; mail and tasks are in a SQLite database. No mail leaves the machine: a sent mail
+// is stored in the folder "sent".
 //
-// A tool that changes something does it once for each call of a run, also when
-// the process is killed in the middle and the call is made again; see effect.
+// A tool makes its change once for each call of a run, even if the process is killed and the call is repeated; see
+// effect.
 package desk

@@ -57,7 +57,7 @@ type wordsInput struct {
 	Query string `json:"query" jsonschema:"words that all have to be there"`
 }
 
-// allWords is a condition that each word is found in one of the columns.
+// allWords returns an SQL condition: each word of the query occurs in one of the columns.
 func allWords(query string, columns ...string) (where string, args []any) {
 	where = "1"
 	for word := range strings.FieldsSeq(query) {

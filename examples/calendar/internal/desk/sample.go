@@ -17,11 +17,10 @@ import (
 //go:embed sample.ics
 var sampleCalendar string
 
-// sampleDay is a day in the sample: a number of days from today, or a weekday.
+// sampleDay matches a placeholder for a day in the sample: a number of days from today, or a weekday.
 var sampleDay = regexp.MustCompile(`\{(\d+|[a-z]{3})\}`)
 
-// SampleCalendar writes a calendar for trying things out, with days around now.
-// A calendar that there is already is left alone.
+// SampleCalendar writes a sample calendar with events in the days after now. It does not change an existing file.
 func SampleCalendar(path string, now time.Time) error {
 	text := sampleDay.ReplaceAllStringFunc(sampleCalendar, func(word string) string {
 		word = strings.Trim(word, "{}")
@@ -42,7 +41,7 @@ func SampleCalendar(path string, now time.Time) error {
 	return errors.Join(err, out.Close())
 }
 
-// Sample adds mails and tasks for trying things out.
+// Sample adds sample mails and tasks.
 func (d *Desk) Sample(ctx context.Context) error {
 	at := func(hours int) string { return d.now().Add(-time.Duration(hours) * time.Hour).Format(time.DateTime) }
 	return d.transact(ctx, func(tx *sql.Tx) error {

@@ -5,5 +5,5 @@ CREATE TABLE IF NOT EXISTS mail (
 CREATE TABLE IF NOT EXISTS tasks (
 	id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, due TEXT NOT NULL DEFAULT '', done TEXT NOT NULL DEFAULT ''
 );
--- What calls of tools have done, so that none does it twice.
+-- The answers of tool calls, and whether their changes were made, so that no change is made twice.
 CREATE TABLE IF NOT EXISTS effects (key TEXT PRIMARY KEY, answer TEXT NOT NULL, done INTEGER NOT NULL);

@@ -53,7 +53,7 @@ type taskInput struct {
 	Due   string `json:"due,omitempty" jsonschema:"a date or a time"`
 }
 
-// due reads when a task is due.
+// due converts the due date or time of a task to its stored form.
 func (d *Desk) due(text string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -72,7 +72,7 @@ func (d *Desk) createTask(ctx context.Context, in taskInput) (json.RawMessage, e
 	}
 	answer, err := d.effect(ctx, func(tx *sql.Tx) (string, error) {
 		t := Task{Title: in.Title, Due: due}
-		// The number is taken now, so that the answer can name it.
+		// Choose the id here, so that the stored answer contains it.
 		err := tx.QueryRowContext(ctx, `SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'tasks'), 0) + 1`).Scan(&t.ID)
 		if err == nil {
 			_, err = tx.ExecContext(ctx, `INSERT INTO tasks (id, title, due) VALUES (?, ?, ?)`, t.ID, t.Title, t.Due)

@@ -44,12 +44,12 @@ func reads[In, Out any](name, title, category, action, text string, fn func(cont
 	return tools.New(name, text, fn).Annotate(tools.Annotations{Title: title, Category: category, Action: action, ReadOnly: true})
 }
 
-// adds makes a tool of what can be taken back with ease.
+// adds returns a tool whose change is easy to undo.
 func adds[In, Out any](name, title, category, action, text string, fn func(context.Context, In) (Out, error)) tools.Tool {
 	return tools.New(name, text, fn).Annotate(tools.Annotations{Title: title, Category: category, Action: action})
 }
 
-// destroys makes a tool of what can not, and so is not done without a yes.
+// destroys returns a tool whose change is hard to undo. It is destructive: the user must confirm each call.
 func destroys[In, Out any](name, title, category, action, text string, fn func(context.Context, In) (Out, error)) tools.Tool {
 	return tools.New(name, text, fn).Annotate(tools.Annotations{Title: title, Category: category, Action: action, Destructive: true})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// run runs the graph, and shows what happens.
+// run runs the graph. It shows the progress, the answer and the open question.
 func (t *Terminal) run(ctx context.Context, from *graph.Thread, writes ...state.Write) error {
 	defer t.console.End()
 	for chunk, err := range agent.Chunks(from.Stream(ctx, writes...)) {
@@ -53,8 +53,8 @@ func (t *Terminal) progress(chunk agent.Chunk) {
 	}
 }
 
-// words says what a call does. Nothing is said of a call that looks for tools, or that is noted until a person has
-// agreed.
+// words describes a call for a person. It returns "" for a tool that is not in t.Tools, and for a destructive call of
+// the planner, which does not run before the user has confirmed it.
 func (t *Terminal) words(c llm.ToolCall) string {
 	name, arguments, planned := c.Name, c.Arguments, c.Name == tools.InvokeTool
 	if planned {
@@ -79,7 +79,7 @@ func (t *Terminal) words(c llm.ToolCall) string {
 	return text
 }
 
-// waits shows the question that is open, if any.
+// waits shows the open question, if any.
 func (t *Terminal) waits() {
 	if c := assistant.Waiting(t.here); c != nil {
 		t.console.Say(console.Bold, "%s", c.Message)

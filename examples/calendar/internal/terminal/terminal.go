@@ -1,5 +1,5 @@
-// Package terminal is how a person reaches the assistant at a terminal: it starts, resumes and answers runs, and shows
-// what happens in them.
+// Package terminal runs the assistant at a terminal. It starts and resumes runs, passes the user's answers to them,
+// and shows their progress.
 package terminal
 
 import (
@@ -27,25 +27,25 @@ import (
 type Request struct {
 	// Thread is the name of the conversation.
 	Thread string
-	// Message is said. Without one the terminal goes on with what was not finished, or reads messages.
+	// Message is the user's message. If it is empty, the terminal resumes an unfinished run, or else reads messages.
 	Message string
-	// Drop leaves what was not finished, or not answered.
+	// Drop abandons an unfinished turn or an open question, and starts a turn with Message.
 	Drop bool
-	// At goes back to the checkpoint whose id ends so, and History lists them.
+	// At is the end of the id of a checkpoint from which the conversation continues. History lists the checkpoints.
 	At      string
 	History bool
 	// Verbose shows the nodes and calls of a run.
 	Verbose bool
 }
 
-// A Terminal is one use of a conversation.
+// A Terminal executes one Request.
 type Terminal struct {
 	Request
 	Graph *graph.Graph
 	// Calendar is the path of the calendar.
 	Calendar string
 	Tools    *tools.Set
-	// Rules says that rules stand for the model.
+	// Rules says that the model is the offline model.
 	Rules bool
 	In    io.Reader
 	Out   io.Writer
@@ -55,7 +55,7 @@ type Terminal struct {
 	here    *graph.Snapshot // nil for a new conversation
 }
 
-// Do does what the user asks for. Ctrl-C ends a run, and the program if none is under way.
+// Do executes the request. Ctrl-C cancels a run, or ends the program at the prompt.
 func (t *Terminal) Do(ctx context.Context) error {
 	t.console = console.New(t.In, t.Out)
 	if err := t.find(ctx); err != nil {
@@ -82,8 +82,8 @@ func (t *Terminal) Do(ctx context.Context) error {
 	return command.Wrong("what is your request? -h shows how to ask")
 }
 
-// interruptible calls fn with a context that Ctrl-C ends. The error is then context.Canceled: the cause of the context is
-// not, with Go 1.26.0. A second Ctrl-C ends the program.
+// interruptible calls fn with a context that Ctrl-C cancels. The error then wraps context.Canceled, because the cause
+// of the context does not in Go 1.26.0. A second Ctrl-C ends the program.
 func interruptible(ctx context.Context, fn func(context.Context) error) error {
 	inner, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
@@ -95,13 +95,14 @@ func interruptible(ctx context.Context, fn func(context.Context) error) error {
 	return err
 }
 
-// terminal reports whether a person is at the other end.
+// terminal reports whether in is a terminal.
 func terminal(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// find finds where the conversation is.
+// find reads the newest state of the conversation. It returns an error if an unfinished turn is about another
+// calendar, unless the request lists the history or drops the turn.
 func (t *Terminal) find(ctx context.Context) (err error) {
 	t.thread = t.Graph.Thread(t.Thread)
 	if t.here, err = t.thread.Snapshot(ctx); errors.Is(err, checkpoint.ErrNotFound) {
@@ -115,7 +116,7 @@ func (t *Terminal) find(ctx context.Context) (err error) {
 	return err
 }
 
-// say begins a turn, or answers the question that is open. Another request leaves the question open.
+// say starts a turn, or answers the open question. Another request leaves the question open.
 func (t *Terminal) say(ctx context.Context, text string) error {
 	open := assistant.Waiting(t.here)
 	switch {
@@ -139,7 +140,7 @@ func (t *Terminal) ask(text string) []state.Write {
 	return append(assistant.Ask(t.Thread, text), assistant.SessionContext.Put(map[string]string{"calendar": t.Calendar}))
 }
 
-// goOn goes on where a run was killed, or asks again what it waits for.
+// goOn resumes an unfinished run, or shows the open question again.
 func (t *Terminal) goOn(ctx context.Context) error {
 	if len(t.here.Pauses) > 0 {
 		t.waits()
@@ -148,13 +149,13 @@ func (t *Terminal) goOn(ctx context.Context) error {
 	return t.run(ctx, t.thread)
 }
 
-// talk takes what the user types.
+// talk reads messages from the user and runs them. It ends at the end of the input, or with Ctrl-C at the prompt.
 func (t *Terminal) talk(ctx context.Context) error {
 	for {
 		var text string
 		var given bool
 		err := interruptible(ctx, func(ctx context.Context) (err error) {
-			t.console.Prompt("> ") // a person who sees it can already interrupt
+			t.console.Prompt("> ") // inside, so that Ctrl-C works as soon as the prompt is visible
 			text, given, err = t.console.Line(ctx)
 			return err
 		})
@@ -165,7 +166,7 @@ func (t *Terminal) talk(ctx context.Context) error {
 		case err != nil && !errors.Is(err, context.Canceled):
 			return err
 		case !given:
-			return ctx.Err() // Ctrl-C at the prompt is no mistake
+			return ctx.Err() // Ctrl-C at the prompt is no error
 		}
 		if text = strings.TrimSpace(text); text == "" {
 			continue
@@ -181,8 +182,8 @@ func (t *Terminal) talk(ctx context.Context) error {
 	}
 }
 
-// next says a text at the place where the conversation is now. A turn that was stopped is left, and a question that was
-// open before it stays open.
+// next runs a message on the newest state of the conversation. It abandons a turn that was stopped. A question from
+// before that turn stays open.
 func (t *Terminal) next(ctx context.Context, text string) error {
 	if err := t.find(ctx); err != nil {
 		return err
@@ -213,8 +214,8 @@ func (t *Terminal) list(ctx context.Context) error {
 	return nil
 }
 
-// goBack goes on from an earlier checkpoint, on a branch of its own. What tools
-// have done since then stays done.
+// goBack continues from an earlier checkpoint, on a new branch. It does not undo the side effects of tools since
+// then.
 func (t *Terminal) goBack(ctx context.Context) error {
 	var found []string
 	for info, err := range t.thread.History(ctx, graph.HistoryQuery{}) {
