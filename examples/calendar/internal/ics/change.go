@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Add adds an event under the id that it has, once: an id that the calendar has
-// is left alone.
+// Add adds an event with its id. If the calendar already has the id, Add does nothing.
 func (f *File) Add(e Event) error {
 	c, err := f.read()
 	if err != nil {
@@ -43,7 +42,7 @@ func (f *File) Add(e Event) error {
 	return f.write(c)
 }
 
-// A Change is what becomes of an event; nil leaves a part as it is.
+// A Change is a change of an event. A nil field leaves its part unchanged.
 type Change struct {
 	Title, Place, Notes *string
 	Start, End          *time.Time
@@ -51,10 +50,11 @@ type Change struct {
 	Days bool
 }
 
-// Apply returns an event with a change.
+// Apply returns the event with the change.
 //
-// Without an end, the event keeps its length. A whole-day event that gets a time lasts one hour. A day alone leaves the
-// time of day, or whole days, as they are. A start and an end that are days make it an event of whole days.
+// Without an end, the event keeps its length. A whole-day event that gets a time lasts one hour. A start or an end
+// that is a day keeps the time of day, or the whole days. A start and an end that are both days make it a whole-day
+// event.
 func (change Change) Apply(e Event) Event {
 	for _, part := range []struct{ to, from *string }{{&e.Title, change.Title}, {&e.Place, change.Place}, {&e.Notes, change.Notes}} {
 		if part.from != nil {
@@ -73,7 +73,7 @@ func (change Change) Apply(e Event) Event {
 	return e
 }
 
-// times moves an event to times.
+// times sets the start and the end of an event to times.
 func (change Change) times(e *Event) {
 	long := e.End.Sub(e.Start)
 	if e.AllDay {
@@ -88,7 +88,7 @@ func (change Change) times(e *Event) {
 	e.AllDay = false
 }
 
-// wholeDays moves an event to whole days.
+// wholeDays sets the start and the end of an event to whole days.
 func (change Change) wholeDays(e *Event) {
 	days := 1
 	if e.AllDay {
@@ -162,7 +162,7 @@ func (f *File) Change(id string, change Change) error {
 	return f.write(c)
 }
 
-// occurrence returns what stands in the file for one occurrence. It is made where there is nothing yet.
+// occurrence returns the component of one occurrence. If the file has none, it adds one.
 func (c *calendar) occurrence(e *entry, one occurrence) *component {
 	from := e.at
 	if r := e.replacing(one.wall); r != nil {
@@ -184,7 +184,7 @@ func (c *calendar) occurrence(e *entry, one occurrence) *component {
 	return at
 }
 
-// like is a time of the event in the form in which the file has its start.
+// like returns a property with a time of the event, in the same form as its DTSTART.
 func (e *entry) like(name string, wall time.Time) string {
 	p, _ := e.at.get("DTSTART")
 	switch {
@@ -225,7 +225,7 @@ func (f *File) Remove(id string) error {
 	return f.write(c)
 }
 
-// stamp says when an event was changed.
+// stamp sets the time of the last change of an event to now.
 func (f *File) stamp(at *component) {
 	now := f.now().UTC().Format(wallForm) + "Z"
 	at.set("DTSTAMP:" + now)

@@ -1,8 +1,7 @@
-// Package ics reads and changes a calendar in an iCalendar file (RFC 5545), the
-// form in which calendar programs exchange what they hold.
+// Package ics reads and changes a calendar in an iCalendar file (RFC 5545), the format in which calendar programs
+// exchange events.
 //
-// A change rewrites the file at once and whole. Whatever it does not concern,
-// such as alarms, properties of other programs and time zones, stays as it was
-// and where it was. Every call reads the file anew, so another program may write
-// it in between; writers of one program have to take turns.
+// A change replaces the whole file atomically. All other content, such as alarms, properties of other programs and
+// time zones, stays unchanged and in its place. Every call reads the file again, so another program may write it
+// between two calls. Writers in one program must not run at the same time.
 package ics

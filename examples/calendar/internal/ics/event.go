@@ -12,16 +12,16 @@ import (
 	"unicode"
 )
 
-// An Event is something in the calendar. For an event that recurs, it is one occurrence.
+// An Event is an event in the calendar, or one occurrence of an event that recurs.
 type Event struct {
-	// ID is that of the event in the file, followed by "#" and a time for an occurrence.
+	// ID is the id of the event in the file. For an occurrence, "#" and a time follow.
 	ID     string
 	Title  string
 	Place  string
 	Notes  string
-	With   []string // the names or addresses of those who take part
+	With   []string // the guests: a name with an address, or an address
 	Start  time.Time
-	End    time.Time // not included
+	End    time.Time // exclusive
 	AllDay bool
 	Recurs bool
 	// Free says that the person is not busy at this time (TRANSP).
@@ -31,7 +31,7 @@ type Event struct {
 // Mentions reports whether each of some words is found in an event.
 func (e Event) Mentions(words string) bool { return mentions(words, e.Title, e.Place, e.Notes, e.With) }
 
-// calendar is a file that was read.
+// calendar is the parsed content of a file.
 type calendar struct {
 	root         *component
 	zone         *time.Location
@@ -40,7 +40,7 @@ type calendar struct {
 	steps        *budget
 }
 
-// An entry is an event as the file has it, with what replaces its occurrences.
+// An entry is an event of the file, with the replacements of its occurrences.
 type entry struct {
 	id     string
 	at     *component
@@ -48,11 +48,11 @@ type entry struct {
 	length span
 	// sequence is the number of a version of an event. A later version has a higher number.
 	sequence int
-	// alone says that the file has this occurrence of an event, and not the event.
+	// alone says that the file has only this occurrence of the event.
 	alone    bool
 	recurs   bool
 	replaced []*replacement // in the order of wall
-	onward   []*replacement // those of them that are for the following ones as well
+	onward   []*replacement // those of them that also replace the following occurrences
 	read     *details       // nil until they are needed
 }
 
@@ -63,15 +63,15 @@ type details struct {
 	free                bool
 }
 
-// A replacement is what the file has for one occurrence (RECURRENCE-ID), or for this one and all that follow.
+// A replacement is an event of the file that replaces one occurrence (RECURRENCE-ID), or one and all that follow.
 type replacement struct {
 	*entry
-	wall time.Time // of the occurrence, by the clock of the event
-	// onward says that it is also for the following ones.
+	wall time.Time // the wall time of the occurrence, in the event's zone
+	// onward says that it also replaces the following occurrences.
 	onward bool
 }
 
-// Bounds on the events of a file, and on what one of them says.
+// Bounds on the events of a file, and on the texts and guests of one event.
 const (
 	maxEvents = 30_000
 	maxText   = 20_000
@@ -197,7 +197,8 @@ func (c *calendar) length(at *component, start moment) (span, error) {
 	return span{rest: max(0, end.instant().Sub(start.instant()))}, nil
 }
 
-// replace adds a component with a RECURRENCE-ID to its event, or as an event where there is none.
+// replace adds a component with a RECURRENCE-ID to its event, or as an event of its own if the file does not have the
+// event.
 func (c *calendar) replace(byID map[string]*entry, at *component, part property) error {
 	m, err := c.moment(part)
 	if err != nil {
@@ -218,9 +219,9 @@ func (c *calendar) replace(byID map[string]*entry, at *component, part property)
 	return nil
 }
 
-// order sorts what replaces occurrences, and leaves the last version of each.
+// order sorts the replacements of occurrences, and keeps the last version of each.
 func (e *entry) order() {
-	slices.Reverse(e.replaced) // of equal versions the later one in the file counts
+	slices.Reverse(e.replaced) // of equal versions, keep the last one in the file
 	slices.SortStableFunc(e.replaced, func(a, b *replacement) int {
 		return cmp.Or(a.wall.Compare(b.wall), b.sequence-a.sequence)
 	})
@@ -231,7 +232,7 @@ func (e *entry) order() {
 		}
 	}
 	e.onward = slices.CompactFunc(e.onward, same)
-	slices.SortStableFunc(e.replaced, func(a, b *replacement) int { // what is for one occurrence wins
+	slices.SortStableFunc(e.replaced, func(a, b *replacement) int { // a replacement of only one occurrence has priority
 		return cmp.Or(a.wall.Compare(b.wall), cmp.Compare(btoi(a.onward), btoi(b.onward)))
 	})
 	e.replaced = slices.CompactFunc(e.replaced, same)
@@ -244,7 +245,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// wallOf returns a moment by the clock of the event. A date is the time on this date at which the event begins.
+// wallOf returns a moment as a wall time in the event's zone. For a date, it is the time of day at which the event
+// begins.
 func (e *entry) wallOf(m moment) time.Time {
 	switch {
 	case e.start.allDay:
@@ -257,7 +259,7 @@ func (e *entry) wallOf(m moment) time.Time {
 	return e.start.zone.wall(m.instant())
 }
 
-// replacing returns what the file has for an occurrence, or nil.
+// replacing returns the replacement of an occurrence, or nil.
 func (e *entry) replacing(wall time.Time) *replacement {
 	byWall := func(r *replacement, t time.Time) int { return r.wall.Compare(t) }
 	if i, found := slices.BinarySearchFunc(e.replaced, wall, byWall); found {
@@ -269,10 +271,10 @@ func (e *entry) replacing(wall time.Time) *replacement {
 	return nil
 }
 
-// cancelled reports whether the file has something that does not happen.
+// cancelled reports whether an event has the status CANCELLED.
 func cancelled(at *component) bool { return strings.EqualFold(at.text("STATUS"), "CANCELLED") }
 
-// source returns what the file has for an occurrence: the event, or what replaces it there.
+// source returns the entry of an occurrence: its replacement, or else the event.
 func (e *entry) source(wall time.Time) *entry {
 	if !e.recurs {
 		return e
@@ -294,7 +296,7 @@ func (e *entry) details() *details {
 	return e.read
 }
 
-// short returns the beginning of the text of a property. It is cut before its escapes are undone.
+// short returns the beginning of the text of a property. It cuts the value before it unescapes it.
 func (c *component) short(name string) string {
 	p, _ := c.get(name)
 	return plain(clip(p.value, maxText))
@@ -320,7 +322,7 @@ func (c *calendar) event(e *entry, one occurrence) Event {
 	}
 }
 
-// clip cuts what no person would write.
+// clip cuts a text that is too long.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -328,7 +330,7 @@ func clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// guests are the names of those who take part, else their addresses.
+// guests returns the guests of an event, each with a name and an address, or with an address only.
 func guests(at *component) (with []string) {
 	more := 0
 	for _, i := range at.items {
@@ -378,7 +380,7 @@ func mentionsAll(about, words string) bool {
 	return true
 }
 
-// between reports whether a character is between words.
+// between reports whether a character separates words.
 func between(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }
 
 // joined reports whether two words that follow each other make a word, as "stand-up" makes "standup".
@@ -391,7 +393,7 @@ func joined(parts []string, word string) bool {
 	return false
 }
 
-// isASCII reports whether a word is of a script that separates words by spaces.
+// isASCII reports whether a word is ASCII. Other words may be of a script that does not separate words by spaces.
 func isASCII(word string) bool {
 	return strings.IndexFunc(word, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }

@@ -14,7 +14,7 @@ const (
 // A budget counts the steps that are left for the events of a file, in one call.
 type budget struct{ total int }
 
-// A meter counts the steps of one rule, against the budget of all.
+// A meter counts the steps for one event or time zone. They also count against the budget of the calendar.
 type meter struct {
 	all  *budget
 	left int
@@ -37,15 +37,15 @@ func (m *meter) take(n int) error {
 // lastYear is the last year in which something may occur.
 const lastYear = 9999
 
-// expand yields when a rule that begins at start recurs from one time to another, in order. All times are those that
-// a clock shows.
+// expand yields the times of a rule that begins at start, in order. It yields all times between from and to, and may
+// yield others. All times are wall times.
 func (r *rule) expand(start, from, to time.Time, steps *meter, yield func(wall time.Time) bool) error {
 	x := &expansion{rule: r, start: start, from: from, steps: steps, yield: yield, left: r.count}
 	first := 0
 	if r.count == 0 {
 		first = max(0, r.index(start, from)/r.interval)
 	} else {
-		x.from = start // the occurrences before count as well
+		x.from = start // COUNT includes the occurrences before from
 	}
 	for k := first; ; k++ {
 		at := r.period(start, k*r.interval)
@@ -78,7 +78,7 @@ func (r *rule) index(start, at time.Time) int {
 	return seconds
 }
 
-// period returns the beginning of the period of a number.
+// period returns the beginning of the period with a number; the period of start has 0.
 func (r *rule) period(start time.Time, k int) time.Time {
 	y, m, d := start.Date()
 	switch r.freq {
@@ -103,17 +103,17 @@ func dateOf(t time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// An expansion is the work on one rule.
+// An expansion is the state of one call of expand.
 type expansion struct {
 	*rule
 	start, from time.Time
 	steps       *meter
 	yield       func(wall time.Time) bool
-	left        int // of COUNT
+	left        int // the number of occurrences that COUNT still permits
 	ended       bool
 }
 
-// add adds the occurrences of the period that begins at a time.
+// add yields the occurrences of the period that begins at a time.
 func (x *expansion) add(at time.Time) error {
 	if len(x.setPos) == 0 {
 		return x.candidates(at, x.emit)
@@ -160,7 +160,7 @@ func (x *expansion) candidates(at time.Time, yield func(time.Time) bool) error {
 		if err := x.steps.take(1); err != nil {
 			return err
 		}
-		if x.freq <= monthly && !x.month.has(int(day.Month()), 12) { // to the last day of the month
+		if x.freq <= monthly && !x.month.has(int(day.Month()), 12) { // skip to the last day of the month
 			day = time.Date(day.Year(), day.Month()+1, 0, 0, 0, 0, 0, time.UTC)
 			continue
 		}
@@ -181,7 +181,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// times yields the times of a day that fit. A period of an hour, a minute or a second has only its own.
+// times yields the times of a day that fit the rule. If the period is an hour, a minute or a second, they are within
+// the period.
 func (x *expansion) times(day, at time.Time, yield func(time.Time) bool) (more bool, err error) {
 	hours, minutes, seconds := x.hours, x.minutes, x.seconds
 	if x.freq >= hourly {
@@ -208,7 +209,7 @@ func (x *expansion) times(day, at time.Time, yield func(time.Time) bool) (more b
 	return true, nil
 }
 
-// own returns the number that a period has, if a list has it too.
+// own returns the number of the period if the list is empty or contains it.
 func own(list mask, at int) []int {
 	if len(list) == 0 || list[at] {
 		return []int{at}

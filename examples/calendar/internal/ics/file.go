@@ -17,7 +17,7 @@ import (
 // ErrNotFound says that the calendar has no such event.
 var ErrNotFound = errors.New("there is no such event")
 
-// MaxSize is how large a file may be.
+// MaxSize is the maximum size of a file, in bytes.
 const MaxSize = 8 << 20
 
 // A File is a calendar. It may be used by any number of goroutines as long as no
@@ -28,8 +28,7 @@ type File struct {
 	now  func() time.Time
 }
 
-// Open opens a calendar, which it reads to find out whether it is one. Times
-// without a zone are those of the zone given here.
+// Open opens a calendar, and reads it to check that it is one. Times without a zone are in the given zone.
 func Open(path string, zone *time.Location) (*File, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -40,7 +39,7 @@ func Open(path string, zone *time.Location) (*File, error) {
 	return f, err
 }
 
-// Create makes an empty calendar where there is none.
+// Create creates a file with an empty calendar. It returns an error if the file exists.
 func Create(path string, zone *time.Location) (*File, error) {
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -78,12 +77,12 @@ func (f *File) read() (*calendar, error) {
 	return &calendar{root: root, zone: f.zone, zones: map[string]knownZone{}, steps: &budget{maxSteps}}, nil
 }
 
-// An UnreadError says which events of a calendar could not be read. What was found beside them is returned with it.
+// An UnreadError says which events of a calendar could not be read. The other events are returned with it.
 type UnreadError struct {
 	errs []error
 }
 
-// maxNamed is how many events an error names.
+// maxNamed is the maximum number of events that an error names.
 const maxNamed = 3
 
 func (e *UnreadError) Error() string {
@@ -96,7 +95,7 @@ func (e *UnreadError) Error() string {
 
 func (e *UnreadError) Unwrap() []error { return e.errs }
 
-// Between returns what happens within a time, in order. The error is an [UnreadError] if some events could not be
+// Between returns the events between two times, in order. The error is an [UnreadError] if some events could not be
 // read.
 func (f *File) Between(from, to time.Time) ([]Event, error) {
 	return f.find(from, to, func(c *calendar, e *entry) ([]Event, error) {
@@ -104,8 +103,8 @@ func (f *File) Between(from, to time.Time) ([]Event, error) {
 	})
 }
 
-// Search returns the events within a time that mention words, and of one that recurs the first such occurrence. The
-// error is an [UnreadError] if some events could not be read.
+// Search returns the events between two times that mention all words. Of an event that recurs, it returns only the
+// first such occurrence. The error is an [UnreadError] if some events could not be read.
 func (f *File) Search(words string, from, to time.Time) ([]Event, error) {
 	known := map[*entry]bool{}
 	fits := func(e *entry) bool {
@@ -150,7 +149,7 @@ func (f *File) find(from, to time.Time, look func(*calendar, *entry) ([]Event, e
 		if len(events) > 1 {
 			several++
 		}
-		if total += len(events); total > maxFound && several > 0 { // the most frequent event is left out, and hides no other
+		if total += len(events); total > maxFound && several > 0 { // leave out the most frequent event, so that it hides no other
 			most := mostFrequent(batches)
 			out := batches[most]
 			batches = slices.Delete(batches, most, most+1)
@@ -192,7 +191,7 @@ func inOrder(a, b Event) int {
 	return cmp.Or(a.Start.Compare(b.Start), strings.Compare(a.ID, b.ID))
 }
 
-// Event returns the event, or the occurrence, of an id.
+// Event returns the event, or the occurrence, with an id.
 func (f *File) Event(id string) (Event, error) {
 	c, err := f.read()
 	if err != nil {
@@ -236,7 +235,7 @@ func (c *calendar) lookup(id string) (*entry, occurrence, error) {
 	return nil, occurrence{}, err
 }
 
-// write replaces the file, unless it could not be read again.
+// write replaces the file, unless the new file would be too large to read.
 func (f *File) write(c *calendar) (err error) {
 	var data bytes.Buffer
 	if err := c.root.write(&data); err != nil {

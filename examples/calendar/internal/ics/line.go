@@ -11,20 +11,19 @@ import (
 	"unicode/utf8"
 )
 
-// A component is what stands between BEGIN and END: its lines and components in
-// their order.
+// A component is the content between BEGIN and END: lines and components, in order.
 type component struct {
 	name  string
 	items []item
 }
 
-// An item is a line, unfolded and otherwise as it was, or a component.
+// An item is an unfolded line, otherwise unchanged, or a component.
 type item struct {
 	text string
 	sub  *component
 }
 
-// A property is a line taken apart.
+// A property is a parsed line.
 type property struct {
 	value  string
 	params map[string]string // by upper-case name
@@ -76,11 +75,11 @@ func parse(data string) (*component, error) {
 	return root, nil
 }
 
-// unfolded returns the lines of a file. It joins lines that were broken, and leaves empty ones out.
+// unfolded returns the lines of a file. It joins folded lines, and skips empty ones.
 func unfolded(data string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var line string
-		var joined strings.Builder // the line, if it was broken
+		var joined strings.Builder // the line, if it was folded
 		end := func() bool {
 			if joined.Len() > 0 {
 				line = joined.String()
@@ -108,7 +107,7 @@ func unfolded(data string) iter.Seq[string] {
 	}
 }
 
-// write writes a component's items, with lines broken at 75 bytes.
+// write writes a component's items, with lines folded at 75 bytes.
 func (c *component) write(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	c.writeTo(out)
@@ -127,7 +126,7 @@ func (c *component) writeTo(out *bufio.Writer) {
 	}
 }
 
-// fold writes a line; a bufio.Writer keeps its first error for Flush.
+// fold writes a line, folded at 75 bytes. A bufio.Writer keeps its first error for Flush.
 func fold(out *bufio.Writer, text string) {
 	for most := 75; len(text) > most; most = 74 {
 		at := most
@@ -148,7 +147,7 @@ func nameOf(text string) string {
 	return strings.ToUpper(text)
 }
 
-// split takes a line apart. Quotes protect colons and semicolons in parameters.
+// split parses a line. Quotes protect colons and semicolons in parameters.
 func split(text string) property {
 	var p property
 	quoted, from := false, len(nameOf(text))
@@ -175,7 +174,7 @@ func split(text string) property {
 	return p
 }
 
-// all returns the properties of a name.
+// all returns the properties with a name.
 func (c *component) all(name string) (found []property) {
 	for _, i := range c.items {
 		if i.sub == nil && nameOf(i.text) == name {
@@ -185,7 +184,7 @@ func (c *component) all(name string) (found []property) {
 	return found
 }
 
-// get returns the first property of a name.
+// get returns the first property with a name.
 func (c *component) get(name string) (property, bool) {
 	for _, i := range c.items {
 		if i.sub == nil && nameOf(i.text) == name {
@@ -197,21 +196,21 @@ func (c *component) get(name string) (property, bool) {
 
 var unescaper = strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";", `\\`, `\`)
 
-// text returns the text of a property, with its escapes undone.
+// text returns the unescaped text of a property.
 func (c *component) text(name string) string {
 	p, _ := c.get(name)
 	return plain(p.value)
 }
 
-// plain undoes the escapes of a text.
+// plain unescapes a text.
 func plain(value string) string { return strings.TrimSpace(unescaper.Replace(value)) }
 
-// escaped is a text as the value of a property.
+// escaped returns a text as the value of a property.
 func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`, ",", `\,`, ";", `\;`).Replace(text)
 }
 
-// set puts a line in the place of the first of its name, or after the others.
+// set replaces the first line with the same name, or adds the line.
 func (c *component) set(text string) {
 	for at, i := range c.items {
 		if i.sub == nil && nameOf(i.text) == nameOf(text) {
@@ -222,7 +221,7 @@ func (c *component) set(text string) {
 	c.add(text)
 }
 
-// add puts a line behind the others and before the components.
+// add inserts a line before the first component.
 func (c *component) add(text string) {
 	at := 0
 	for at < len(c.items) && c.items[at].sub == nil {
@@ -231,7 +230,7 @@ func (c *component) add(text string) {
 	c.items = slices.Insert(c.items, at, item{text: text})
 }
 
-// remove takes out the lines of these names.
+// remove removes the lines with these names.
 func (c *component) remove(names ...string) {
 	kept := c.items[:0:0]
 	for _, i := range c.items {
@@ -246,7 +245,7 @@ func (c *component) remove(names ...string) {
 	c.items = kept
 }
 
-// subs returns the components of a name, at any depth but not in each other.
+// subs returns the components with a name, at any depth, but none that is inside another one of them.
 func (c *component) subs(name string) (found []*component) {
 	for _, i := range c.items {
 		switch {

@@ -28,15 +28,15 @@ var (
 	weekdays    = []string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}
 )
 
-// A mask has a mark for each number of a list. Negative numbers count from the end.
+// A mask is a set of numbers from a list. A negative number counts from the end.
 type mask map[int]bool
 
-// has reports whether a list contains a place in a range of a length. No list contains all places.
+// has reports whether a list contains a place in a range of a length. An empty list contains every place.
 func (m mask) has(place, length int) bool {
 	return len(m) == 0 || m[place] || m[place-length-1]
 }
 
-// A rule is a rule of recurrence (RFC 5545, 3.3.10). It is about the time that a clock shows.
+// A rule is a rule of recurrence (RFC 5545, 3.3.10). It applies to wall times.
 type rule struct {
 	freq     frequency
 	interval int
@@ -53,7 +53,7 @@ type rule struct {
 	day      mask            // 0 is Sunday
 	nth      map[[2]int]bool // a weekday, and which one of the month or year
 	wkst     int
-	// What hour, minute and second contain, in order.
+	// The numbers of hour, minute and second, sorted.
 	hours, minutes, seconds []int
 }
 
@@ -75,7 +75,7 @@ func (r *rule) lists() map[string]struct {
 	}
 }
 
-// parseRule reads the value of an RRULE. Start completes what the rule does not say.
+// parseRule parses the value of an RRULE. It completes the rule from start.
 func parseRule(value string, start time.Time) (*rule, error) {
 	r := &rule{freq: -1, interval: 1, wkst: 1}
 	lists := r.lists()
@@ -176,9 +176,9 @@ func (r *rule) byDay(text string) error {
 	return nil
 }
 
-// complete takes from the start what the rule does not say.
+// complete sets the missing parts of the rule from start.
 func (r *rule) complete(start time.Time) {
-	if r.freq > monthly { // a place in the month or year has a meaning only there
+	if r.freq > monthly { // the place of a weekday has a meaning only in a month or year
 		for at := range r.nth {
 			r.day[at[0]] = true
 		}

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Bounds on what is found in one call, and on the dates that the file has for one event.
+// Bounds on the events that one call finds, and on the dates that the file lists for one event.
 const (
 	maxOccurrences = 5_000
 	maxFound       = 10_000
 	maxDates       = 10_000
 )
 
-// An occurrence is one time at which an event recurs, by the clock of the event.
+// An occurrence is one time of an event that recurs, as a wall time in the event's zone.
 type occurrence struct {
 	wall   time.Time
-	length *span // nil for that of the event
+	length *span // nil means the length of the event
 }
 
-// occurrences returns the occurrences of an event between two times, in order. Those that the file replaces are
-// among them, at the time that they had.
+// occurrences returns the occurrences of an event between two times, in order. Replaced occurrences are among them,
+// at their original times.
 func (c *calendar) occurrences(e *entry, from, to time.Time) ([]occurrence, error) {
 	if !e.recurs {
 		return []occurrence{{wall: e.start.wall}}, nil
@@ -54,7 +54,7 @@ func (c *calendar) occurrences(e *entry, from, to time.Time) ([]occurrence, erro
 	return slices.CompactFunc(all, func(a, b occurrence) bool { return a.wall.Equal(b.wall) }), nil
 }
 
-// key is a number for a moment in a set: a negative one for a day.
+// key returns the key of a moment in a set. The keys of days and of times differ.
 func (m moment) key() int64 {
 	if m.allDay {
 		return -1<<62 + m.wall.Unix()
@@ -67,7 +67,7 @@ func (e *entry) in(set map[int64]bool, wall time.Time) bool {
 	return set[e.start.zone.instant(wall).Unix()] || set[moment{dateOf(wall), true, nil}.key()]
 }
 
-// expand yields the times of rules.
+// expand yields the times of an event's rules between from and to.
 func (c *calendar) expand(e *entry, rules []property, from, to time.Time, steps *meter, yield func(wall time.Time)) error {
 	for _, p := range rules {
 		r, err := parseRule(p.value, e.start.wall)
@@ -117,7 +117,7 @@ func (r *rule) past(start moment) (func(wall time.Time) bool, error) {
 	return func(wall time.Time) bool { return wall.After(last) }, err
 }
 
-// dates are the occurrences that the file has one by one.
+// dates returns the occurrences that the file lists one by one (RDATE).
 func (c *calendar) dates(e *entry) (all []occurrence, err error) {
 	values, err := e.values("RDATE")
 	for _, p := range values {
@@ -142,7 +142,7 @@ func (c *calendar) dates(e *entry) (all []occurrence, err error) {
 	return all, err
 }
 
-// values returns the properties of a name that are lists of dates.
+// values returns the properties with a name, which are lists of dates.
 func (e *entry) values(name string) ([]property, error) {
 	all, n := e.at.all(name), 0
 	for _, p := range all {
@@ -154,7 +154,7 @@ func (e *entry) values(name string) ([]property, error) {
 	return all, nil
 }
 
-// excluded returns the keys of the moments that the file takes out (EXDATE).
+// excluded returns the keys of the moments that the file excludes (EXDATE).
 func (c *calendar) excluded(e *entry) (map[int64]bool, error) {
 	gone := map[int64]bool{}
 	values, err := e.values("EXDATE")
@@ -176,7 +176,7 @@ func (c *calendar) excluded(e *entry) (map[int64]bool, error) {
 	return gone, nil
 }
 
-// between finds what happens of an event within a time.
+// between returns the occurrences of an event that overlap a time range and whose entry fits.
 func (c *calendar) between(e *entry, from, to time.Time, fits func(*entry) bool) (found []Event, err error) {
 	if cancelled(e.at) {
 		return nil, nil
@@ -206,7 +206,8 @@ func (c *calendar) between(e *entry, from, to time.Time, fits func(*entry) bool)
 	return found, err
 }
 
-// reach is how long before and after a time an occurrence may begin of which a part is at that time.
+// reach returns by how much between must extend a time range, before and after, to find every occurrence that
+// overlaps it.
 func (e *entry) reach() (before, after time.Duration) {
 	long := e.length
 	shift := time.Duration(0)

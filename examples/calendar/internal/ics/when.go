@@ -13,8 +13,8 @@ const (
 	wallForm = "20060102T150405"
 )
 
-// A moment is a date or a time in a file. Wall is what a clock there shows, as
-// if it were in UTC; rules of recurrence are about that.
+// A moment is a date or a time in a file. wall is its wall time, in UTC instead of its zone. Rules of recurrence
+// apply to wall times.
 type moment struct {
 	wall   time.Time
 	allDay bool
@@ -23,8 +23,7 @@ type moment struct {
 
 func (m moment) instant() time.Time { return m.zone.instant(m.wall) }
 
-// moment reads a property that is a time. A time without a zone is one of the
-// reader's.
+// moment parses a property that is a time. A time without a zone is in the zone of the calendar.
 func (c *calendar) moment(p property) (moment, error) {
 	m := moment{zone: inLocation(c.zone)}
 	value := strings.TrimSpace(p.value)
@@ -46,7 +45,7 @@ func (c *calendar) moment(p property) (moment, error) {
 	return m, err
 }
 
-// parseWall reads a date with a time. The second 60 is the second 59, as on a clock without leap seconds.
+// parseWall parses a date with a time. It reads the second 60 as 59, as on a clock without leap seconds.
 func parseWall(value string) (time.Time, error) {
 	if len(value) == len(wallForm) && strings.HasSuffix(value, "60") {
 		value = value[:len(value)-2] + "59"
@@ -60,7 +59,7 @@ type span struct {
 	rest time.Duration
 }
 
-// end returns when something ends that begins at a time.
+// end returns the end of a span that begins at start.
 func (s span) end(start moment) time.Time {
 	start.wall = start.wall.AddDate(0, 0, s.days)
 	return start.instant().Add(s.rest)
@@ -76,7 +75,7 @@ func duration(value string) (s span, ok bool) {
 	}
 	n := make([]int, len(found))
 	for i, digits := range found[1:] {
-		n[i], _ = strconv.Atoi(digits) // none are zero
+		n[i], _ = strconv.Atoi(digits) // a missing part is zero
 	}
 	return span{7*n[0] + n[1], time.Duration(n[2])*time.Hour + time.Duration(n[3])*time.Minute + time.Duration(n[4])*time.Second}, true
 }

@@ -14,7 +14,7 @@ const (
 	maxChanges = 10_000
 )
 
-// A zone returns the seconds by which clocks are ahead of UTC, at a time in seconds since 1970.
+// A zone returns the offset from UTC in seconds, at a Unix time.
 type zone func(unix int64) int64
 
 func inLocation(loc *time.Location) zone {
@@ -26,8 +26,8 @@ func inLocation(loc *time.Location) zone {
 
 const aDay = 24 * 60 * 60
 
-// instant returns when a clock shows a time: the first time if it does so twice. A time that is left out when the
-// clocks change is that of a clock that was not changed (RFC 5545, 3.3.5).
+// instant returns the instant of a wall time, or the first one if the wall time occurs twice. For a wall time that is
+// skipped when the clocks change, it uses the offset before the change (RFC 5545, 3.3.5).
 func (z zone) instant(wall time.Time) time.Time {
 	unix := wall.Unix()
 	before, after := z(unix-aDay), z(unix+aDay)
@@ -37,13 +37,13 @@ func (z zone) instant(wall time.Time) time.Time {
 	return time.Unix(unix-before, 0).UTC()
 }
 
-// wall returns what a clock shows at a time.
+// wall returns the wall time at a time.
 func (z zone) wall(t time.Time) time.Time { return time.Unix(t.Unix()+z(t.Unix()), 0).UTC() }
 
 //go:embed windows_zones.txt
 var windowsZones string
 
-// zoneOf finds a zone by its name, else by what the file says of it, else by its name on Windows.
+// zoneOf finds a zone by its name, else by its description in the file, else by its name on Windows.
 func (c *calendar) zoneOf(id string) (zone, error) {
 	if known, ok := c.zones[id]; ok {
 		return known.zone, known.err
@@ -56,7 +56,7 @@ func (c *calendar) zoneOf(id string) (zone, error) {
 	return z, err
 }
 
-// knownZone is a zone that was looked for.
+// knownZone is the result of an earlier findZone.
 type knownZone struct {
 	zone zone
 	err  error
@@ -99,13 +99,13 @@ func (c *calendar) described() map[string]*component {
 	return c.descriptions
 }
 
-// A change is one of the clocks of a zone.
+// A change is a change of the offset of a zone, at a Unix time.
 type change struct {
 	unix          int64
 	before, after int64
 }
 
-// describedZone returns a zone as a VTIMEZONE has it.
+// describedZone returns the zone that a VTIMEZONE describes.
 func (c *calendar) describedZone(id string, z *component) (zone, error) {
 	var all []change
 	steps := c.steps.meter()

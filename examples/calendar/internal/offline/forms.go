@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// words are the parts of a sentence that differ, by the name of their group in the form.
+// words are the variable parts of a sentence, by the name of their group in the form's pattern.
 type words map[string]string
 
 // An action carries out a sentence: it calls the tools that look things up, and returns the calls that change something.
@@ -17,22 +17,23 @@ type clause struct {
 	words words
 }
 
-// A form is a sentence that the rules understand. In it, DAY and TIME are such as "on Friday" and "on Friday at 3pm".
+// A form is a sentence that the rules understand. In it, DAY and TIME stand for texts such as "on Friday" and "on
+// Friday at 3pm".
 type form struct {
 	sentence string
 	do       action
-	makes    bool // the name is that of a new thing, and may have "and"
+	makes    bool // NAME is the name of a new thing, and may contain "and"
 	pattern  *regexp.Regexp
 }
 
-// forms are tried in order. The first that fits the whole of a clause counts.
+// forms are tried in order. The first one that matches the whole clause is used.
 var forms = compiled([]form{
 	{sentence: `help`, do: (*dialog).help},
 	{sentence: `(?:tell me )?what(?:'?s| is) on my calend[ae]r(?: TIME)?`, do: (*dialog).listEvents},
 	{sentence: `(?:tell me )?what (?:do )?i have TIME`, do: (*dialog).listEvents},
 	{sentence: `(?:when )?am i free(?: TIME)?`, do: (*dialog).freeTime},
 	{sentence: `when is NAME(?: DAY)?`, do: (*dialog).searchEvents},
-	{sentence: `(?:schedule|create|put|move|delete|cancel) .*\b(?:tasks?|mails?)\b.*`}, // it is not about an event
+	{sentence: `(?:schedule|create|put|move|delete|cancel) .*\b(?:tasks?|mails?)\b.*`}, // not about an event, so not understood
 	{sentence: `(?:schedule|create|put) NAME(?: TIME)?`, do: (*dialog).createEvent, makes: true},
 	{sentence: `move NAME(?: DAY)? to TIME`, do: (*dialog).moveEvent},
 	{sentence: `(?:delete|cancel) NAME(?: DAY)?`, do: (*dialog).deleteEvent},
@@ -56,13 +57,13 @@ func compiled(forms []form) []form {
 	return forms
 }
 
-// joint finds where a second clause begins.
+// joint matches the start of another clause.
 var joint = regexp.MustCompile(`(?i),? and (then )?((?:add|am i|any|cancel|complete|create|delete|move|put|read|reply|schedule|send|tell|what|when)\b)`)
 
-// doubtful finds words in a name that would change the meaning and have no place in the form. A request with one of them
-// is not understood.
+// doubtful matches words in a name that change the meaning of a request, but have no place in its form. A request
+// with such a word is not understood.
 var doubtful = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
-	strings.Join(weekdays, "s?|") + "s?", months, // a time at another place than the form has it
+	strings.Join(weekdays, "s?|") + "s?", months, // a time in the wrong place
 	`\d+(?:[:.-]\d+|st|nd|rd|th| ?[ap]m)|(?:at|from|until|till|in|for) \d+|half|quarter|o'clock`,
 	`today|tonight|tomorrow|yesterday|noon|midnight|morning|afternoon|evening|night`,
 	`after|before|until|till|since|minutes?|hours?|days?|weeks?|weekends?|months?|years?`,
@@ -72,11 +73,11 @@ var doubtful = regexp.MustCompile(`(?i)\b(?:` + strings.Join([]string{
 	`(?:at|by|for|from|of|to|with)$`,                                            // a part that the form has no place for
 }, "|") + `)\b`)
 
-// several finds what makes one name of two. Things are looked for by one name only.
+// several matches a word that joins two names. A search is for one name only.
 var several = regexp.MustCompile(`(?i)\b(?:and|or)\b`)
 
-// understand takes a request apart where a new verb begins. Ordered says that a later
-// clause waits for the earlier ones. The body of a mail is never taken apart.
+// understand splits a request into clauses where a new verb begins. ordered reports whether each clause waits for the
+// earlier ones. The body of a mail is never split.
 func understand(text string) (clauses []clause, ordered bool, err error) {
 	text = strings.Join(strings.Fields(text), " ")
 	for {
@@ -101,7 +102,7 @@ func understand(text string) (clauses []clause, ordered bool, err error) {
 	}
 }
 
-// one finds the form that fits a clause.
+// one parses a clause with the first form that matches.
 func one(text string) (clause, error) {
 	for _, f := range forms {
 		found := f.pattern.FindStringSubmatch(text)
@@ -115,7 +116,7 @@ func one(text string) (clause, error) {
 		if f.do != nil && !doubtful.MatchString(c.words["name"]) && (f.makes || !several.MatchString(c.words["name"])) {
 			return c, nil
 		}
-		return c, notUnderstood("'" + text + "'") // and not the word, which is understood at another place
+		return c, notUnderstood("'" + text + "'") // the whole clause: in another place the word is understood
 	}
 	return clause{}, notUnderstood("'" + text + "'")
 }

@@ -40,7 +40,7 @@ func (i item) name() string {
 	return fmt.Sprintf("'%s'", i.Title)
 }
 
-// line is the item in a list.
+// line returns the item as a line of a list.
 func (i item) line() string {
 	switch {
 	case i.Event != "":
@@ -55,7 +55,7 @@ func (i item) line() string {
 	return i.When + i.Title
 }
 
-// at is the title of an event and its place.
+// at returns the title of an event and its place.
 func (i item) at() string {
 	if i.Place == "" {
 		return i.Title
@@ -63,7 +63,7 @@ func (i item) at() string {
 	return fmt.Sprintf("%s (%s)", i.Title, i.Place)
 }
 
-// hours says from when to when an event goes on a day.
+// hours returns the times of day at which an event takes place on a day.
 func (i item) hours(day time.Time) string {
 	start, err := time.Parse(localTime, i.Start)
 	end, endErr := time.Parse(localTime, i.End)

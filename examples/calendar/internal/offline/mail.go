@@ -55,10 +55,10 @@ func (d *dialog) sendMail(said words) ([]act, error) {
 	return d.act("mail", "send", object{"to": []string{to}, "subject": subject, "text": said["body"]})
 }
 
-// replyMail answers a mail of the list that the turn before has shown.
+// replyMail answers a mail from the list that the previous turn has shown.
 func (d *dialog) replyMail(said words) ([]act, error) {
 	var list []item
-	if len(d.before) == 2 { // the tool was found, and called
+	if len(d.before) == 2 { // one call found the tool, and one called it
 		_ = json.Unmarshal([]byte(d.before[1].Text()), &list) // anything else is no list
 	}
 	at := slices.Index([]string{"first", "second", "third"}, strings.ToLower(said["place"]))

@@ -1,9 +1,7 @@
-// Package offline is a model that needs no key and no network: rules that look
-// at the words of a request, call the calendar's tools and make sentences of
-// what these return. It understands a few forms of English sentences, lists them
-// when asked for help, and does nothing when a word does not fit them. It is there
-// so that the example runs anywhere. It speaks to the graph exactly as a language
-// model would: it sees the messages and the tools' answers, and nothing else.
+// Package offline is a model that needs no key and no network, so that the example runs anywhere. Its rules
+// understand a few forms of English sentences, which it lists when asked for help. They call the calendar's tools and
+// make sentences from the results. If a request fits no form, they do nothing. As a language model would, the rules
+// see only the messages and the tools' answers.
 package offline
 
 import (
@@ -19,8 +17,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// New returns the offline model. Pace is how long it waits before each word; zero
-// means not at all. It plans when it is given tools, and else speaks of a report.
+// New returns the offline model. pace is how long it waits before each word; zero means not at all. The model plans
+// if the request has tools, and otherwise answers from a report.
 func New(pace time.Duration) llm.Model { return rules.Model{Reply: reply, Pace: pace} }
 
 func reply(r llm.Request) llm.Message {
@@ -35,17 +33,16 @@ func reply(r llm.Request) llm.Message {
 	case r.ToolChoice.Mode == llm.ToolsNone:
 		return llm.Assistant("I was asked for more than I can look up at once. Ask me for less, please.")
 	}
-	d.wanted.ID = fmt.Sprintf("call_%d", len(r.Messages)) // their number only grows
+	d.wanted.ID = fmt.Sprintf("call_%d", len(r.Messages)) // unique, as the number of messages only grows
 	return llm.Assistant("", d.wanted)
 }
 
-// A dialog is a turn so far. The planner is written as if calls returned their
-// answers at once: it runs from its top each time, and stops at the first call
-// that has no answer yet.
+// A dialog is the state of a turn. The planner is written as if calls returned their answers at once: for each reply
+// of the model it runs from the start, and stops at the first call that has no answer yet.
 type dialog struct {
 	text   string // what the user said
 	now    time.Time
-	before []llm.Message // the answers to the calls of the turn before
+	before []llm.Message // the answers to the calls of the previous turn
 	done   []llm.Message // the answers, in the order of the calls
 	next   int
 	wanted llm.ToolCall
@@ -57,7 +54,7 @@ var errAsked = errors.New("a tool has to be called")
 
 var clock = regexp.MustCompile(`the time is (\S+),`)
 
-// read finds out where a turn stands.
+// read returns the dialog that the messages contain.
 func read(messages []llm.Message) *dialog {
 	d := &dialog{now: onClock(time.Now())}
 	for _, m := range messages {
@@ -77,12 +74,12 @@ func read(messages []llm.Message) *dialog {
 	return d
 }
 
-// onClock returns what a clock shows, as a time of UTC, which has each hour of each day.
+// onClock returns the local date and time of t as a time in UTC, where no hour is skipped or repeated.
 func onClock(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }
 
-// call calls a tool, and returns its answer.
+// call returns the answer of a tool, or errAsked if the tool has yet to be called.
 func (d *dialog) call(name string, arguments any) (llm.Message, error) {
 	if d.next < len(d.done) {
 		d.next++
@@ -130,7 +127,7 @@ func (d *dialog) search(category string, params object) (found []item, err error
 	return found, err
 }
 
-// An act is a call that changes something, of a tool that was found.
+// An act is a call of a found tool that changes something.
 type act struct {
 	tool   string
 	params object

@@ -30,12 +30,12 @@ const helpText = `I am a set of rules and not a language model, but I work on yo
   - complete the task call Bob
 Several at once work too, joined by "and", or by "and then" where one is to wait for the other.`
 
-// A blocker is why nothing is done. The user is told its text, and nothing else.
+// A blocker is the reason why nothing is done. It is the whole answer to the user.
 type blocker string
 
 func (b blocker) Error() string { return string(b) }
 
-// plan is what the model says when it has looked up, done or noted everything.
+// plan returns the planner's last message, once it has looked up, done or noted everything.
 func (d *dialog) plan() (string, error) {
 	err := d.all()
 	if b, ok := errors.AsType[blocker](err); ok {
@@ -68,7 +68,7 @@ func (d *dialog) all() error {
 	return d.together(acts, ordered)
 }
 
-// together writes several acts down as one plan.
+// together calls make_plan with several acts.
 func (d *dialog) together(acts []act, ordered bool) error {
 	var actions []tools.Action
 	for i, a := range acts {

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A report is what the graph says of a turn.
+// A report has the fields that the rules use of the graph's report of a turn.
 type report struct {
 	Steps     []step `json:"steps"`
 	Cancelled bool   `json:"cancelled"`
@@ -57,14 +57,14 @@ func speak(messages []llm.Message) string {
 	return strings.Join(out, "\n\n")
 }
 
-// tell says what a step did.
+// tell describes the outcome of a step.
 func (s step) tell(steps []step) string {
 	if !s.Success {
 		words := strings.Split(s.Tool, "_")
 		return fmt.Sprintf("I could not %s the %s: %s", words[0], words[len(words)-1], s.Message)
 	}
 	var made item
-	_ = json.Unmarshal([]byte(s.Message), &made) // the answer has what was made
+	_ = json.Unmarshal([]byte(s.Message), &made) // the answer is the new event or task
 	i := s.about(steps)
 	switch s.Tool {
 	case "create_calendar_event":
@@ -79,7 +79,7 @@ func (s step) tell(steps []step) string {
 	case "update_calendar_event":
 		var to struct{ Start string }
 		_ = json.Unmarshal(s.Args, &to)
-		start, _ := time.Parse(localTime, to.Start) // the rules write it so
+		start, _ := time.Parse(localTime, to.Start) // the rules have written this layout
 		return fmt.Sprintf("I've moved your %s that was scheduled for %s. It is now on %s.", lower(i.Title), i.When, start.Format("Monday 2 January at 3:04 PM"))
 	case "send_mail_message":
 		var mail struct{ To []string }
@@ -89,7 +89,7 @@ func (s step) tell(steps []step) string {
 	return fmt.Sprintf("I've completed the task %s.", i.name())
 }
 
-// about finds what an id in the arguments stands for, among what was found.
+// about returns the item whose id is in the arguments, from the results of all steps.
 func (s step) about(steps []step) item {
 	var want item
 	_ = json.Unmarshal(s.Args, &want)
@@ -107,7 +107,8 @@ func (s step) about(steps []step) item {
 	return want
 }
 
-// lower makes a title a part of a sentence, if its second letter is a small one: not "IT review", and not "A4 paper".
+// lower changes the first letter of a title to lower case, if the second one is lower case: not of "IT review", and
+// not of "A4 paper".
 func lower(title string) string {
 	if len(title) > 1 && title[1] >= 'a' && title[1] <= 'z' {
 		return strings.ToLower(title[:1]) + title[1:]
@@ -115,7 +116,7 @@ func lower(title string) string {
 	return title
 }
 
-// found is what a tool lists: mails, tasks and events, or the days of events.
+// found is an element of a tool's list: a mail, a task, an event, or a day with its events.
 type found struct {
 	item
 	Date   string `json:"date"`
@@ -153,7 +154,7 @@ func (s step) show() string {
 	return text + after(list[0].Warning)
 }
 
-// free shows when a person is free, or else why not.
+// free lists the free times, or the events of a busy time if there are none.
 func (s step) free() string {
 	var times struct {
 		Free, Busy []item
@@ -168,7 +169,7 @@ func (s step) free() string {
 	return "You are not free then:" + lines(times.Busy...) + after(times.Warning)
 }
 
-// nothing says that nothing was found, and what was looked for.
+// nothing says that a step found nothing, and for which query or days.
 func (s step) nothing() string {
 	var in struct{ Query, From string }
 	_ = json.Unmarshal(s.Args, &in)
@@ -186,7 +187,7 @@ func (s step) nothing() string {
 	return fmt.Sprintf("I found no event that mentions '%s'.", in.Query)
 }
 
-// period says which days were looked at, if they are more than one.
+// period describes the days of a step, or returns "" for a single day.
 func (s step) period() string {
 	var in struct{ From, To string }
 	_ = json.Unmarshal(s.Args, &in)

@@ -21,14 +21,14 @@ var (
 
 const months = `january|february|march|april|may|june|july|august|september|october|november|december`
 
-// A when is a time that is said.
+// A when is a time or a range of time in a request.
 type when struct {
 	from, to time.Time
-	exact    bool   // an hour is said, at which an event can begin
-	layout   string // how a tool takes them: as days, or as times
+	exact    bool   // the request names an hour, at which an event can begin
+	layout   string // of from and to in the arguments of a tool: days or times
 }
 
-// when reads a time that fits dayAndHour. Without a text there is none.
+// when parses a time that matches dayAndHour. For an empty text it returns the zero value.
 func (d *dialog) when(text string) (w when, err error) {
 	if text == "" {
 		return w, nil
@@ -53,7 +53,7 @@ func (d *dialog) when(text string) (w when, err error) {
 	return when{first.Add(from), first.Add(to), true, localTime}, nil
 }
 
-// days returns the first and the last of the days that have a name: one day, or a week.
+// days returns the first and the last day that a name stands for: one day, or a week.
 func (d *dialog) days(name string) (first, last time.Time, err error) {
 	y, m, n := d.now.Date()
 	today := time.Date(y, m, n, 0, 0, 0, 0, time.UTC)
@@ -86,7 +86,7 @@ func (d *dialog) days(name string) (first, last time.Time, err error) {
 	return first, first, blocker(fmt.Sprintf("There is no such day in the next year: '%s'. Tell me all of it again with another day.", name))
 }
 
-// hourOf reads a time of day. One from 1 to 6 without am or pm is in the afternoon.
+// hourOf parses a time of day. An hour from 1 to 6 without am or pm is in the afternoon, unless it begins with 0.
 func hourOf(text string) (time.Duration, error) {
 	if word, ok := strings.CutPrefix(text, "half past "); ok {
 		text = fmt.Sprintf("%d:30", slices.Index(numbers, word)+1)
@@ -104,7 +104,8 @@ func hourOf(text string) (time.Duration, error) {
 	return 0, fmt.Errorf("%q is no time of day", text)
 }
 
-// span is the first and the last time, as a tool takes them: for no time no limit, for a time of day an hour.
+// span returns the range as arguments of a tool. Without a time there are no limits. A time of day without an end
+// lasts an hour.
 func (w when) span() object {
 	if w.layout == "" {
 		return object{}
