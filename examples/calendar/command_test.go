@@ -65,7 +65,7 @@ func TestBadCommands(t *testing.T) {
 	}
 }
 
-// An earlier checkpoint is gone back to, with and without another request.
+// A conversation continues from an earlier checkpoint, with and without another request.
 func TestGoBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -87,9 +87,9 @@ func TestGoBack(t *testing.T) {
 		t.Errorf("got %s, want %s", got, question)
 	}
 	if got := must("-at", line[1], "when is the dentist?"); !strings.Contains(got, "\n  - Wednesday") || last(got) != question {
-		t.Errorf("got %s", got) // the question was open there, and stays so
+		t.Errorf("got %s", got) // the question was open at that checkpoint, and stays open
 	}
-	// A question that is left, and one that is not.
+	// -drop abandons the open question.
 	must("cancel the dentist")
 	if got := last(must("-drop", "what are my tasks?")); got != "  - Prepare the slides for John" {
 		t.Errorf("got %s", got)
@@ -105,7 +105,7 @@ func TestGoBack(t *testing.T) {
 	}
 }
 
-// A second run on a conversation is refused while the first one goes on.
+// A second run of a conversation fails while the first one is active.
 func TestBusyConversation(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)

@@ -83,8 +83,8 @@ func hostile() map[string]string {
 	}
 }
 
-// peakMemory runs a program to its end, and returns the largest size of its memory that was seen, in kB. The size that
-// the system tells the parent contains the memory of the parent.
+// peakMemory runs a program to its end, and returns its largest observed memory in kB. The peak that the system
+// reports to the parent includes the memory of the parent.
 func peakMemory(cmd *exec.Cmd) (kilobytes int, err error) {
 	if err := cmd.Start(); err != nil {
 		return 0, err
@@ -92,7 +92,7 @@ func peakMemory(cmd *exec.Cmd) (kilobytes int, err error) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
-		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)) // none at its end
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)) // empty at the end of the process
 		if found := peakPattern.FindSubmatch(status); found != nil {
 			kilobytes, _ = strconv.Atoi(string(found[1]))
 		}
@@ -106,8 +106,8 @@ func peakMemory(cmd *exec.Cmd) (kilobytes int, err error) {
 
 var peakPattern = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 
-// A calendar that takes much is answered, with an error that names the event, or the file, and the limit. The process
-// stays small. It is the program that users build: the race detector needs memory of its own.
+// For a calendar that needs much time or memory, the program answers with an error that names the limit, and uses
+// little of both. The test builds the program without the race detector, which needs memory of its own.
 func TestHostileCalendars(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "calendar.exe")

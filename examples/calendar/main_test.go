@@ -10,12 +10,11 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// asProgram makes the test binary be the program: how a test runs it in another
-// process.
+// asProgram is the environment variable that makes the test binary run as the program, in another process.
 const asProgram = "CALENDAR_TEST_AS_PROGRAM"
 
-// onDay is the name of the variable that has the time of the program's clock, in the form of RFC 3339. Without it
-// the clock shows the time of the machine.
+// onDay is the environment variable with the time of the program's clock, in the form of RFC 3339. Without it, the
+// program uses the system clock.
 const onDay = "CALENDAR_TEST_ON_DAY"
 
 func TestMain(m *testing.M) {
@@ -23,7 +22,7 @@ func TestMain(m *testing.M) {
 		"LLM_PROVIDER", "LLM_MODEL", "LLM_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL",
 		"ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "OLLAMA_HOST",
 	} {
-		if err := os.Unsetenv(name); err != nil { // nobody's key is used by tests
+		if err := os.Unsetenv(name); err != nil { // tests must not use a real key
 			panic(err)
 		}
 	}

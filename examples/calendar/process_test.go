@@ -20,7 +20,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// folder is where a test runs the program.
+// folder is the working directory of the program in a test.
 type folder struct {
 	t   *testing.T
 	dir string
@@ -66,7 +66,7 @@ func (f *folder) start(args ...string) (status int, out, errs string) {
 	return cmd.ProcessState.ExitCode(), o.String(), e.String()
 }
 
-// mine runs the program on the calendar of the test, and wants it to succeed.
+// mine runs the program on the calendar of the test. The test fails if the program does.
 func (f *folder) mine(args ...string) string {
 	f.t.Helper()
 	status, out, errs := f.start(append([]string{"-calendar", "mine.ics"}, args...)...)
@@ -76,13 +76,13 @@ func (f *folder) mine(args ...string) string {
 	return out
 }
 
-// last is the last line of an output.
+// last returns the last line of an output.
 func last(out string) string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	return lines[len(lines)-1]
 }
 
-// left is what the calendar and the folder of sent mail hold.
+// left returns the titles of the events, and the number of sent mails.
 func (f *folder) left() (titles string, sent int) {
 	f.t.Helper()
 	file, err := ics.Open(filepath.Join(f.dir, "mine.ics"), time.UTC)
@@ -113,7 +113,7 @@ func (f *folder) left() (titles string, sent int) {
 	return strings.Join(all, ", "), strings.Count(m.Text(), "mail_id")
 }
 
-// The question is asked by one process and answered by another, in each store.
+// One process asks the question and another one receives the answer, with each store.
 func TestAnswerInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string]string{"SQLite": "DATABASE_URL=", "PostgreSQL": "DATABASE_URL=" + pgtest.Database(t, nil)} {
@@ -141,13 +141,12 @@ func TestAnswerInAnotherProcess(t *testing.T) {
 	}
 }
 
-// The program is killed at lines that it writes, of the planning and of the
-// execution; at every one with WEFT_FAULTS. Started again it goes on, and nothing
-// destructive happens twice.
+// The test kills the program after some lines of its output, during planning and during execution; with WEFT_FAULTS,
+// after each line. When the program is started again, it resumes, and no destructive action runs twice.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for name, env := range map[string]string{"SQLite": "DATABASE_URL=", "PostgreSQL": "DATABASE_URL=" + pgtest.Database(t, nil)} {
-		step := map[string]int{"SQLite": 3, "PostgreSQL": 6}[name] // there, each kill costs the time of a lease
+		step := map[string]int{"SQLite": 3, "PostgreSQL": 6}[name] // with PostgreSQL, each kill costs the time of a lease
 		if os.Getenv("WEFT_FAULTS") != "" {
 			step = 1
 		}
@@ -163,7 +162,7 @@ func TestKilled(t *testing.T) {
 				planned := f.killed(at, thread, "delete the meeting with John and then send a mail to ann@example.com saying sorry")
 				question := f.settle(thread)
 				if !strings.Contains(question, "Confirm? (yes/no)") && planned {
-					// It was killed before anything was stored: the request is made again.
+					// It was killed before anything was stored: send the request again.
 					question = f.mine("-thread", thread, "-drop", "delete the meeting with John and then send a mail to ann@example.com saying sorry")
 				}
 				if !strings.Contains(question, "Confirm? (yes/no)") {
@@ -188,7 +187,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// left2 is what was sent before a round; in the first there is no desk yet.
+// left2 returns the result of left before a round, or nothing in the first round, which has no database yet.
 func (f *folder) left2(round int) (string, int) {
 	if round == 0 {
 		return "", 0
@@ -219,11 +218,11 @@ func (f *folder) killed(line int, thread, text string) bool {
 		f.t.Fatal(err)
 	}
 	_, _ = io.Copy(io.Discard, out)
-	_ = cmd.Wait() // it was killed, and says so
+	_ = cmd.Wait() // the error only says that it was killed
 	return true
 }
 
-// settle starts the program without a message, as one does who finds it killed.
+// settle starts the program without a message, as a user does to resume a killed run.
 func (f *folder) settle(thread string) string {
 	f.t.Helper()
 	status, out, errs := f.start("-calendar", "mine.ics", "-thread", thread)

@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// block is a block of code in README.md, of a language.
+// block matches a block of commands or of output in README.md.
 var block = regexp.MustCompile("(?s)```(sh|text)\n(.*?)```")
 
-// TestReadme runs the commands of README.md as they are printed, in a folder of
-// their own, and compares what it says that they end with. Those that need a key
-// or a server of another are left out, and so is what an answer depends on.
+// TestReadme runs the commands of README.md in a new folder, and compares their last line with the output that
+// README.md shows. It skips commands that need a key or another server.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("README.md")
@@ -23,7 +22,7 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := newFolder(t)
-	// The command go runs the program that is tested.
+	// Replace the command go by a script that runs the test binary as the program.
 	self, err := filepath.Abs(os.Args[0])
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +36,7 @@ func TestReadme(t *testing.T) {
 	ran, out := 0, ""
 	for _, m := range block.FindAllStringSubmatch(string(text), -1) {
 		if m[1] == "text" {
-			// It is made on whatever day; the README's Tuesday is the next one. On a Tuesday it has its date.
+			// In README.md, Tuesday is the day of the event. On a Tuesday, the program prints a date instead.
 			want := strings.TrimSpace(m[2])
 			if now := time.Now(); now.Weekday() == time.Tuesday {
 				want = strings.ReplaceAll(want, "Tuesday", now.AddDate(0, 0, 7).Format("Monday 2 January"))
@@ -76,8 +75,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// serve runs a command that serves, until it does. The function that it returns
-// ends it.
+// serve starts a command, and waits until it serves. The returned function stops it.
 func (f *folder) serve(command string) (stop func()) {
 	f.t.Helper()
 	cmd := exec.CommandContext(f.t.Context(), "sh", "-c", "exec "+command)

@@ -55,7 +55,7 @@ func (s *site) ask(method, path, body string) (int, string) {
 	return res.StatusCode, string(data)
 }
 
-// told is what the page reads of a thread.
+// told is the state of a thread, as the page reads it.
 type told struct {
 	Values struct {
 		Final    string `json:"final_response"`
@@ -95,8 +95,8 @@ func says(text string) string {
 
 func answers(id, text string) string { return `"command":{"resume":{"` + id + `":"` + text + `"}}` }
 
-// A conversation over HTTP: a message is a turn, a question is found by another server, and its form
-// is answered once.
+// Over HTTP, a message starts a turn. Another server has the open question, and accepts only an answer with the
+// question's id.
 func TestServed(t *testing.T) {
 	t.Parallel()
 	for name, address := range map[string]string{"SQLite": "", "PostgreSQL": pgtest.Database(t, nil)} {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A person is a terminal with the program at its other end.
+// A person is the user's side of a terminal in which the program runs.
 type person struct {
 	t      *testing.T
 	screen *os.File
@@ -43,7 +43,7 @@ func (f *folder) sit(args ...string) *person {
 	return p
 }
 
-// types types a text when the screen shows another one, since the last time.
+// types waits until the screen shows when, after the previous match, and then types text.
 func (p *person) types(when, text string) {
 	p.t.Helper()
 	for buf := make([]byte, 4096); !strings.Contains(p.seen, when); {
@@ -73,7 +73,7 @@ func TestCtrlC(t *testing.T) {
 	assert.NoError(t, <-p.ended)
 }
 
-// A request that Ctrl-C stops leaves the question open that was asked before it.
+// If Ctrl-C stops a request, an earlier question stays open.
 func TestAStoppedRequestLeavesTheQuestionOpen(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)

@@ -113,13 +113,12 @@ func use(id, tool, params string) llmtest.Reply {
 	return call(id, tools.InvokeTool, fmt.Sprintf(`{"tool_name":%q,"params":%s}`, tool, params))
 }
 
-// write has the model write a plan down.
+// write returns the model's call of make_plan.
 func write(actions string) llmtest.Reply {
 	return use("p1", plan.MakePlan, fmt.Sprintf(`{"actions":[%s]}`, actions))
 }
 
-// The planner is given the three meta-tools and nothing else, and is asked until
-// it calls none, or as often as it may be.
+// The planner has only the three meta-tools. It calls the model until a reply has no calls, or MaxIterations times.
 func TestPlannerLoops(t *testing.T) {
 	t.Parallel()
 	var s stage
@@ -154,8 +153,8 @@ func TestPlannerLoops(t *testing.T) {
 	}
 }
 
-// A destructive tool is noted while the model plans, and never run; any other
-// one runs at once, and its result is there under the id of its call.
+// During planning, a destructive call is noted and not run. Any other call runs at once, and its result is stored
+// under its id.
 func TestPlanningNotesWhatIsDestructive(t *testing.T) {
 	t.Parallel()
 	var s stage
@@ -197,8 +196,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// The question names the thing, the actions wait in the state, and are gone
-// when it was answered.
+// The question names the event. The state has the question with its actions until the question is answered.
 func TestConfirmation(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, johns)
@@ -215,7 +213,7 @@ func TestConfirmation(t *testing.T) {
 	}
 }
 
-// A yes runs exactly what was pending, once; everything else runs nothing.
+// A yes runs exactly the pending actions, once. Any other answer runs nothing.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int32{"yes": 2, " Yes! ": 2, "y": 2, "no": 0, "": 0, "yes, but not now": 0, "maybe": 0, "delete more": 0} {
@@ -264,7 +262,7 @@ func TestNoAnswerIsNoYes(t *testing.T) {
 	}
 }
 
-// After a yes what is in order runs in order, and the rest at the same time.
+// After a yes, actions that depend on each other run in order, and independent ones at the same time.
 func TestYesLeadsToAnExecutor(t *testing.T) {
 	t.Parallel()
 	for actions, want := range map[string]string{
@@ -290,7 +288,7 @@ func TestYesLeadsToAnExecutor(t *testing.T) {
 	}
 }
 
-// execution is the graph from plan_actions on, with a plan put there by the test.
+// execution runs the graph after plan_actions, with the given plan and results.
 func (s *stage) execution(t *testing.T, actions []tools.Action, done map[string]plan.Result) (*graph.Snapshot, error) {
 	thread := s.thread(t, llmtest.NewScript(llmtest.Say("spoken")), memory())
 	if _, err := thread.Update(t.Context(), assistant.PlanActions, append(assistant.Ask("t", "go"), assistant.Actions.Put(actions...), assistant.Results.Put(done))...); err != nil {
@@ -299,8 +297,8 @@ func (s *stage) execution(t *testing.T, actions []tools.Action, done map[string]
 	return thread.Invoke(t.Context())
 }
 
-// Five at a time, 30 seconds each; one that fails, or takes too long, is noted,
-// and the others have their results, those of before included.
+// At most five actions run at a time, for 30 seconds each. If an action fails or times out, its result says so. The
+// other actions have their results, and earlier results stay.
 func TestExecuteParallel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -329,8 +327,8 @@ func TestExecuteParallel(t *testing.T) {
 	})
 }
 
-// Actions run one after the other in the order of what they wait for, with
-// earlier results in their arguments; what can not be put in order does not run.
+// Actions run one after the other in the order of their dependencies, with earlier results in their arguments. A plan
+// that has no such order does not run.
 func TestExecuteSequential(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -385,8 +383,8 @@ func TestSynthesize(t *testing.T) {
 	}
 }
 
-// Whatever fails is told in the form {success, message} or as the error, and the
-// turn ends with words for the user.
+// A failure is in a result {success, message} or in the error of the state, and the turn ends with an answer to the
+// user.
 func TestFailuresEndInAResponse(t *testing.T) {
 	t.Parallel()
 	var s stage
@@ -395,12 +393,12 @@ func TestFailuresEndInAResponse(t *testing.T) {
 	if err != nil || string(text) != `{"a1":{"success":false,"message":"out of order"}}` || assistant.FinalResponse.Get(snap) != "It is out of order." {
 		t.Errorf("got %s, %q, %v", text, assistant.FinalResponse.Get(snap), err)
 	}
-	// The model fails when it is to speak: what was done is told all the same.
+	// If the model fails in synthesize_response, the answer lists the results.
 	snap = invoke(t, s.thread(t, llmtest.NewScript(write(`{"id":"a1","tool":"look"}`), llmtest.Say("planned"), llmtest.Fail(llm.ErrAuth)), memory()), "look")
 	if !snap.Done() || !strings.Contains(assistant.FinalResponse.Get(snap), "look: saw ") || !strings.Contains(assistant.Error.Get(snap), llm.ErrAuth.Error()) {
 		t.Errorf("got %q, %q", assistant.FinalResponse.Get(snap), assistant.Error.Get(snap))
 	}
-	// While it plans, that is an error, and the run goes on later.
+	// If the model fails during planning, the run fails, and a later run resumes the turn.
 	model := llmtest.NewScript(use("r1", "look", `{}`), llmtest.Fail(llm.ErrOverloaded), llmtest.Say("planned"), llmtest.Say("I looked."))
 	thread := s.thread(t, model, memory())
 	before := s.reads.Load()
@@ -413,8 +411,8 @@ func TestFailuresEndInAResponse(t *testing.T) {
 	}
 }
 
-// The meta-tools find the tools, tell how they are called, and answer a call that
-// does not fit, or of a tool that is not there, with an error to the model.
+// The meta-tools find the tools and return their schemas. A call with invalid arguments or of an unknown tool gets an
+// error as its answer.
 func TestMetaToolsAreChecked(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, johns)

@@ -74,7 +74,7 @@ func newOffice(t *testing.T, calendar string) *office {
 	return o
 }
 
-// thread is a conversation with a model, kept in a store.
+// thread returns a conversation with a model, in a store.
 func (o *office) thread(model llm.Model, store checkpoint.Store) *graph.Thread {
 	o.t.Helper()
 	set, err := o.desk.Tools()
@@ -88,12 +88,12 @@ func (o *office) thread(model llm.Model, store checkpoint.Store) *graph.Thread {
 	return g.Thread("t")
 }
 
-// paused are the options of a graph that pauses before it confirms.
+// paused returns the options of a graph that pauses before confirm_actions.
 func paused(store checkpoint.Store) graph.Options {
 	return graph.Options{Checkpoints: store, PauseBefore: []string{assistant.ConfirmActions}}
 }
 
-// titles are those of the events of the next year.
+// titles returns the titles of the events of the next year.
 func (o *office) titles() string {
 	o.t.Helper()
 	events, err := o.file.Between(now, now.AddDate(1, 0, 0))
@@ -131,7 +131,7 @@ type step struct {
 	answer llm.Message
 }
 
-// steps are the calls of a conversation that have answers.
+// steps returns the calls of a conversation that have answers.
 func steps(s *graph.Snapshot) (all []step) {
 	calls := map[string]llm.ToolCall{}
 	for _, m := range assistant.History.All(s) {

@@ -47,9 +47,8 @@ END:VEVENT
 END:VCALENDAR
 `
 
-// What the offline model makes of requests, on a calendar, mails and tasks that
-// it does not know. A line with > is the user's, the others are the answer; ? is
-// that it did not understand.
+// Each test is a conversation with the offline model about sample data. A line with > is a message of the user, and
+// the lines after it are the answer. A ? means that the model did not understand the message.
 func TestOffline(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
@@ -382,8 +381,8 @@ I've sent your mail to john@example.com.
 	}
 }
 
-// Whatever is said, the offline model ends its turn, and changes nothing that it
-// was not asked to.
+// FuzzOffline sends any message to the offline model. The turn ends with an answer or pauses with a question, and no
+// event is lost.
 func FuzzOffline(f *testing.F) {
 	for _, text := range []string{"help", "the second one", "delete it", "and then", "remind me to", "in 99999999999999999999 days", "at 99:99", "31 february", "send a mail to a@b saying ${x}", "from 5 to 4 to 3", "\x00 ; then ; "} {
 		f.Add(text)

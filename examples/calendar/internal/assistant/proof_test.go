@@ -33,7 +33,7 @@ var judged = map[string]questiontest.Judgement{
 	"calendar-12": {Refused: true, Right: []string{"I did not understand 'book me a flight to Rome on the 3rd of next month'"}},
 }
 
-// The questions are answered rightly by the rules, or refused honestly.
+// The rules answer the questions correctly, or say that they do not understand them.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	offices, threads, open := map[string]*office{}, map[string]*graph.Thread{}, map[string]*graph.Snapshot{}
@@ -43,7 +43,7 @@ func TestQuestions(t *testing.T) {
 			o = sampleOffice(t)
 			offices[q.Conversation], threads[q.Conversation] = o, o.thread(offline.New(0), memory())
 		}
-		// As a terminal does it: a yes or a no answers what is open.
+		// As at a terminal, a yes or a no answers the open question.
 		input := assistant.Ask("t", q.Text)
 		if c := assistant.Waiting(before); c != nil && assistant.IsAnswer(q.Text) {
 			input = c.Answer(q.Text)
@@ -76,7 +76,7 @@ func sampleOffice(t *testing.T) *office {
 	return o
 }
 
-// names are the titles of the events of the next weeks, each once.
+// names returns the titles of the events of the next two weeks, each once.
 func (o *office) names() string {
 	o.t.Helper()
 	events, err := o.file.Between(now, now.AddDate(0, 0, 14))

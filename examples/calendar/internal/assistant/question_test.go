@@ -31,8 +31,8 @@ func TestQuestionShowsInvisibleCharacters(t *testing.T) {
 	assert.NotContains(t, c.Message, "\u202e")
 }
 
-// A yes to a plan is not for a call whose arguments come from another action. The user is
-// asked about that call, with its arguments.
+// A yes to a plan does not approve a call whose arguments come from another action. The user is asked about that
+// call, with its arguments.
 func TestLateQuestion(t *testing.T) {
 	t.Parallel()
 	for answer, deleted := range map[string]bool{"yes": true, "no": false} {
@@ -115,8 +115,8 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// A client that only sends messages may answer with one. Another message leaves the question open, and
-// nothing of the plan runs.
+// A client that can only send messages may answer with a message. Any other message leaves the question open, and no
+// action of the plan runs.
 func TestMessageWhileAQuestionIsOpen(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]struct {
@@ -143,8 +143,8 @@ func TestMessageWhileAQuestionIsOpen(t *testing.T) {
 	}
 }
 
-// The conversation has what ran as calls with their results, and not what the planner said at the
-// end: a page shows them.
+// The conversation has the executed actions as calls with results, for a page to show. It does not have the planner's
+// last reply.
 func TestConversationShowsWhatRan(t *testing.T) {
 	t.Parallel()
 	var s stage

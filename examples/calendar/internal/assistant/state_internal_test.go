@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/tools/plan"
 )
 
-// Every key of the state may be absent, and is read and written by its type.
+// Every channel of the state may be absent. Nodes read and write it with its type.
 func TestStateKeysAreOptional(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`user_message conversation_history actions requires_confirmation execution_mode results
@@ -61,7 +61,7 @@ func TestStateKeysAreOptional(t *testing.T) {
 
 func has[V any](_ V, there bool) bool { return there }
 
-// A mode that is missing is parallel, and each of the three has a node.
+// An absent mode means parallel, and each of the three modes has a node.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[Mode]string{"": ExecuteParallel, "parallel": ExecuteParallel, "sequential": ExecuteSequential, "confirm": ConfirmActions} {

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// eachStore runs a test on every store. What open returns is opened anew each
-// time, as by another process; in memory there is but one.
+// eachStore runs a test with every store. open opens the store again, as another process does; the memory store is
+// always the same one.
 func eachStore(t *testing.T, test func(t *testing.T, open func() checkpoint.Store)) {
 	t.Helper()
 	t.Run("memory", func(t *testing.T) {
@@ -55,8 +55,7 @@ func eachStore(t *testing.T, test func(t *testing.T, open func() checkpoint.Stor
 	})
 }
 
-// A conversation goes on in another process, and from any earlier checkpoint,
-// whatever store keeps it.
+// With every store, another process can resume a conversation, and continue it from an earlier checkpoint.
 func TestStores(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, open func() checkpoint.Store) {
@@ -67,7 +66,7 @@ func TestStores(t *testing.T) {
 		}
 		paused := invoke(t, o.thread(offline.New(0), open()), "Delete my meeting with John")
 
-		// Another process finds the question, and what was said before it.
+		// Another process finds the question, and the messages before it.
 		thread := o.thread(offline.New(0), open())
 		loaded := must(t)(thread.Snapshot(t.Context()))
 		c := assistant.PendingConfirmation.Get(loaded)
@@ -82,7 +81,7 @@ func TestStores(t *testing.T) {
 			t.Errorf("got %q; the calendar has %s", got, o.titles())
 		}
 
-		// Back to where the first turn had ended: the second one was not.
+		// Continue from the end of the first turn, without the second one.
 		thread = o.thread(offline.New(0), open())
 		back := must(t)(thread.At(first.ID).Invoke(t.Context(), assistant.Ask("t", "what are my tasks?")...))
 		if said := asked(back); said != "add a task to call Bob|what are my tasks?" || assistant.FinalResponse.Get(back) != "Your tasks:\n  - call Bob" {
@@ -92,7 +91,7 @@ func TestStores(t *testing.T) {
 		if now.ID != back.ID || asked(now) != asked(back) {
 			t.Errorf("the thread is at %s, want %s", now.ID, back.ID)
 		}
-		// And to the question itself, which is asked again. What it is about is gone.
+		// Continue from the question, which is asked again. Its event is already deleted.
 		again := must(t)(thread.At(paused.ID).Invoke(t.Context(), graph.Continue()))
 		if len(again.Pauses) != 1 || assistant.PendingConfirmation.Get(again).ID != c.ID {
 			t.Fatalf("got %+v", again.Pauses)
@@ -104,7 +103,7 @@ func TestStores(t *testing.T) {
 	})
 }
 
-// asked are the user's messages.
+// asked returns the user's messages.
 func asked(s *graph.Snapshot) string {
 	var said []string
 	for _, m := range assistant.History.All(s) {

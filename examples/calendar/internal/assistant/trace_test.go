@@ -16,12 +16,12 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// call is a call with an id of its own.
+// call returns a reply with a call that has an id.
 func call(id, name, arguments string) llmtest.Reply {
 	return llmtest.Calls(llm.ToolCall{ID: id, Name: name, Arguments: json.RawMessage(arguments)})
 }
 
-// deleteJohn plays what a model says to "Delete my meeting with John".
+// deleteJohn returns a model that replays the replies to "Delete my meeting with John".
 func deleteJohn() *llmtest.Script {
 	return llmtest.NewScript(
 		call("d1", tools.DiscoverTools, `{"categories":["calendar"],"actions":["delete"]}`),
@@ -33,8 +33,7 @@ func deleteJohn() *llmtest.Script {
 	)
 }
 
-// TestTrace runs "Delete my meeting with John" and writes down, step by step,
-// what each node saw and left.
+// TestTrace runs "Delete my meeting with John", and compares the state after each step with testdata/trace.txt.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	o, model, store := newOffice(t, johns), deleteJohn(), memory()
@@ -73,7 +72,7 @@ func TestTrace(t *testing.T) {
 		t.Errorf("before the yes the calendar has %s", got)
 	}
 
-	// Another process: a graph of its own on the same store.
+	// As in another process: a new graph with the same store.
 	thread = o.thread(model, store)
 	loaded := must(t)(thread.Snapshot(t.Context()))
 	fmt.Fprintf(&b, "5 user confirms: yes\n")
@@ -119,7 +118,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// shown are channels as JSON.
+// shown returns channels as JSON.
 func shown(t *testing.T, s *graph.Snapshot, keys ...string) string {
 	t.Helper()
 	values := map[string]any{

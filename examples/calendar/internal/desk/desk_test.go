@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // now is a Saturday.
 var now = time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 
-// bench is a desk with the sample on it.
+// bench is a desk with the sample data.
 type bench struct {
 	t    *testing.T
 	dir  string
@@ -70,7 +70,7 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) database() string { return filepath.Join(b.dir, "desk ? #1.db") }
 
-// call calls a tool, and returns what it says: after "! " when it failed.
+// call calls a tool and returns its answer, with the prefix "! " if the call failed.
 func (b *bench) call(tool, arguments string) string {
 	b.t.Helper()
 	m, err := b.set.Call(b.t.Context(), llm.ToolCall{ID: "c", Name: tool, Arguments: json.RawMessage(arguments)}, tools.Options{})
@@ -83,7 +83,7 @@ func (b *bench) call(tool, arguments string) string {
 	return m.Text()
 }
 
-// What needs a yes is what the README and the page say that it is.
+// The tools that need a confirmation are those that the README and the page name.
 func TestWhatIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	var asks, others []string
@@ -196,7 +196,7 @@ func TestDescribe(t *testing.T) {
 
 var said = state.Append[string]("said")
 
-// work is a graph that makes one call, and fails behind it as often as told.
+// work returns a thread of a graph whose node makes one call, and then fails as long as failures is positive.
 func (b *bench) work(store checkpoint.Store, tool, arguments string, failures *int) *graph.Thread {
 	b.t.Helper()
 	g := graph.New("work", said)
@@ -216,8 +216,8 @@ func (b *bench) work(store checkpoint.Store, tool, arguments string, failures *i
 	return compiled.Thread("t")
 }
 
-// A call that is made again, as the process ended before its answer was stored,
-// changes nothing more and has the same answer.
+// A call that is repeated, because the run failed before its answer was stored, changes nothing more and returns the
+// same answer.
 func TestEffectsHappenOnce(t *testing.T) {
 	t.Parallel()
 	for tool, arguments := range map[string]string{
@@ -238,7 +238,7 @@ func TestEffectsHappenOnce(t *testing.T) {
 					t.Fatal(err)
 				}
 				thread := again.work(memcheckpoint.New(memcheckpoint.Options{}), tool, arguments, &failures)
-				if breaks { // behind the change of the calendar, and before that is noted
+				if breaks { // after the change of the calendar, before it is recorded
 					again.execute(`CREATE TRIGGER broken BEFORE UPDATE ON effects BEGIN SELECT raise(ABORT, 'pulled'); END`)
 					if _, err := thread.Invoke(t.Context(), graph.Begin()); err == nil || !strings.Contains(err.Error(), "pulled") {
 						t.Fatalf("got %v", err)
@@ -256,7 +256,7 @@ func TestEffectsHappenOnce(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// The id of a new event is made of that of the run.
+				// The id of a new event is derived from the idempotency key of the run.
 				if g, w := said.Get(got)[0], said.Get(want)[0]; g != w && tool != "create_calendar_event" {
 					t.Errorf("got %s, want %s", g, w)
 				}
@@ -280,7 +280,7 @@ func (b *bench) execute(statement string) {
 	}
 }
 
-// all is everything on the desk.
+// all returns the events, mails and tasks of the desk as text.
 func (b *bench) all() string {
 	b.t.Helper()
 	var out strings.Builder
@@ -344,7 +344,7 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// An event makes a person busy, also for whole days, unless it says otherwise (TRANSP). Each of its days shows it.
+// A whole-day event makes a person busy, unless TRANSP says otherwise. Each of its days lists it.
 func TestWholeDaysAreBusy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -402,7 +402,7 @@ func TestDaysWithoutMidnight(t *testing.T) {
 	if strings.Count(days, `"Fair"`) != 1 || !strings.HasPrefix(days, `[{"date":"2026-09-06"`) {
 		t.Errorf("got %s", days)
 	}
-	// 6 September has no midnight: a range that begins, ends or lasts until then has all of its days.
+	// 6 September has no midnight: a range that begins or ends at this day still has whole days.
 	for arguments, want := range map[string]string{
 		`{"from":"2026-09-06"}`: "Fair", `{"from":"2026-09-06","to":"2026-09-06"}`: "Fair", `{"from":"2026-09-01","to":"2026-09-05"}`: "", `{"from":"2026-08-30"}`: "",
 	} {
@@ -419,7 +419,7 @@ func TestDaysWithoutMidnight(t *testing.T) {
 	}
 }
 
-// Texts of others cannot hide anything from a person: neither their page, nor their terminal, nor the model.
+// Texts from other people cannot hide anything on the page, at the terminal or from the model: the tools escape them.
 func TestTextsOfOthersAreShown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -29,7 +29,7 @@ func mustZone(name string) *time.Location {
 	return loc
 }
 
-// calendar is a file with events.
+// calendar returns a file with events.
 func calendar(events ...string) string {
 	return "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//test//EN\r\n" + strings.ReplaceAll(strings.Join(events, ""), "\n", "\r\n") + "END:VCALENDAR\r\n"
 }
@@ -51,7 +51,7 @@ func open(t *testing.T, text string) (*ics.File, string) {
 	return f, path
 }
 
-// lines are events, one a line.
+// lines returns the events as text, one per line.
 func lines(t *testing.T, f *ics.File, from time.Time, days int) string {
 	t.Helper()
 	found, err := f.Between(from, from.AddDate(0, 0, days))
@@ -177,7 +177,7 @@ func TestWhatCanNotBeRead(t *testing.T) {
 	}
 }
 
-// What a change does not concern stays byte for byte.
+// A change keeps all other content of the file byte for byte.
 func TestChangesKeepTheRest(t *testing.T) {
 	t.Parallel()
 	alarm := "BEGIN:VALARM\nACTION:DISPLAY\nTRIGGER:-PT15M\nEND:VALARM\n"
@@ -225,7 +225,7 @@ func TestAddAndChange(t *testing.T) {
 		ID: "n", Title: "Lunch, " + strings.Repeat("ä", 80), Place: "a\\b; c", Notes: "1\n2", With: []string{"ann@example.com"},
 		Start: autumn.Add(12 * time.Hour), End: autumn.Add(13 * time.Hour),
 	}
-	for range 2 { // the second time it is there
+	for range 2 { // the second time, the file already has it
 		if err := f.Add(e); err != nil {
 			t.Fatal(err)
 		}
@@ -259,8 +259,7 @@ func TestAddAndChange(t *testing.T) {
 	}
 }
 
-// One occurrence is moved and another one removed, whatever form the file has
-// for times; the series stays.
+// One occurrence can be moved and another one removed, for each form of DTSTART. The rest of the series stays.
 func TestOccurrences(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]string{
@@ -307,8 +306,8 @@ func TestOccurrences(t *testing.T) {
 	}
 }
 
-// FuzzFile reads and changes any file: what is written is a calendar again, and
-// no event is lost but the one that is removed.
+// FuzzFile adds an event to any file that can be opened, and removes it again. It proves that the calendar stays as
+// readable as before and that no other event is lost.
 func FuzzFile(f *testing.F) {
 	f.Add(calendar(otherZone, event("a", "DTSTART;TZID=Nowhere Standard Time:20261020T140000\nRRULE:FREQ=MONTHLY;BYDAY=-1FR;BYSETPOS=1\nEXDATE:20261030T140000\nSUMMARY:x")))
 	f.Add(calendar(event("a", "DTSTART;VALUE=DATE:20240229\nRRULE:FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30\nDURATION:P1W")))
@@ -340,7 +339,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// What can be read is found, and the error names the rest.
+// The readable events are found, and the error names the others.
 func TestWhatIsUnreadableBesideGoodEvents(t *testing.T) {
 	t.Parallel()
 	f, _ := open(t, calendar(event("a", "DTSTART:19700101T000000\nRRULE:FREQ=SECONDLY\nSUMMARY:x"), event("b", "DTSTART:20261020T140000\nSUMMARY:y"), event("c", "DTSTART;TZID=Atlantis:20261020T140000\nSUMMARY:z")))
@@ -362,7 +361,7 @@ func TestWhatIsUnreadableBesideGoodEvents(t *testing.T) {
 	}
 }
 
-// A change after which the file could not be read again is refused, and leaves the file.
+// A change fails if the new file would be too large to read. The file stays as it was.
 func TestAChangeKeepsTheBoundsOfAFile(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -439,7 +438,7 @@ func TestEventsWithoutUID(t *testing.T) {
 	assert.Equal(t, id+" 2026-10-20T12:00-20T13:00 Late lunch\na 2026-10-22T12:00-22T12:00 x\n", lines(t, f, autumn, 7))
 }
 
-// What replaces an occurrence of an event cannot be placed without a UID: the error says so, and other events are found.
+// A replacement of an occurrence needs a UID. The error names a replacement without one, and other events are found.
 func TestAnOccurrenceWithoutUIDIsNamed(t *testing.T) {
 	t.Parallel()
 	f, _ := open(t, calendar(event("a", "DTSTART:20261022T120000\nSUMMARY:x"), "BEGIN:VEVENT\nRECURRENCE-ID:20261020T120000\nDTSTART:20261020T120000\nSUMMARY:Lunch\nEND:VEVENT\n"))
@@ -450,8 +449,8 @@ func TestAnOccurrenceWithoutUIDIsNamed(t *testing.T) {
 	assert.Contains(t, unread.Error(), "(Lunch): it replaces an occurrence (RECURRENCE-ID) of an unknown event: it has no UID")
 }
 
-// A day moves an event of whole days, which lasts as many days as before, also where clocks change; times make it an event
-// of an hour. A day alone leaves the time of day of other events.
+// A date moves a whole-day event, which keeps its number of days, even when clocks change. A time makes it an event
+// of one hour. For any other event, a date alone keeps the time of day.
 func TestDaysAndTimesOfAChange(t *testing.T) {
 	t.Parallel()
 	fair, talk := event("a", "DTSTART;VALUE=DATE:20261020\nDTEND;VALUE=DATE:20261022\nSUMMARY:x"), event("a", "DTSTART:20261020T140000\nDTEND:20261020T153000\nSUMMARY:x")

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/examples/calendar/internal/ics"
 )
 
-// rfcCase is a calendar, and what another library finds in it (testdata/rfc5545/answers.py).
+// rfcCase is a calendar, with the events that another library finds in it (testdata/rfc5545/answers.py).
 type rfcCase struct {
 	Name  string   `json:"name"`
 	Zone  string   `json:"zone"`
@@ -26,7 +26,8 @@ type rfcCase struct {
 	Found []string `json:"found"`
 }
 
-// difference is a reason, from the text of RFC 5545, for which this package finds something else, and what it finds.
+// difference is a reason, from the text of RFC 5545, why this package finds other events in some cases, and these
+// events.
 type difference struct {
 	Why   string              `json:"why"`
 	Cases map[string][]string `json:"cases"`

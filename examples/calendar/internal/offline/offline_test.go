@@ -16,16 +16,17 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// now is a Saturday.
+// system is the system message of the planner, on a Saturday.
 const system = "Today is Saturday 21 November 2026; the time is 2026-11-21T09:30:00Z, and all times are of this zone."
 
-// reply is what the model says when it was told where tools are.
+// reply returns the model's reply to a request, after it has found the tool.
 func reply(t *testing.T, request string) llm.Message {
 	t.Helper()
 	return converse(t, request, func(llm.ToolCall) string { return "create_calendar_event (calendar, create): …" })
 }
 
-// converse returns the answer to a request, or the call after the search for what is to be changed.
+// converse returns the model's answer to a request, or its first call with a subject or a start. answer answers the
+// calls before that one.
 func converse(t *testing.T, request string, answer func(llm.ToolCall) string) llm.Message {
 	t.Helper()
 	r := llm.Request{
@@ -44,7 +45,7 @@ func converse(t *testing.T, request string, answer func(llm.ToolCall) string) ll
 	return llm.Message{}
 }
 
-// An event has the day and the time at the end of its sentence; what stands before them is the title.
+// The day and the time of an event are at the end of the sentence. The words before them are the title.
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
@@ -74,7 +75,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// No event is made of a time that is not understood as a whole.
+// The model creates no event if it does not understand the whole time.
 func TestTimesThatAreNotUnderstood(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
@@ -106,7 +107,7 @@ func TestTimesThatAreNotUnderstood(t *testing.T) {
 		"a reminder mail on Friday at 4pm":      "?",
 		"tea on Friday at 4pm and buy biscuits": "?",
 	} {
-		if want == "?" { // the clause, as a whole
+		if want == "?" { // the answer names the whole clause
 			want = "I did not understand 'schedule " + said + "'."
 		}
 		m := reply(t, "schedule "+said)
@@ -115,7 +116,8 @@ func TestTimesThatAreNotUnderstood(t *testing.T) {
 	}
 }
 
-// A mail goes to an address, or to the only address of the person whose mails have the name as words of the sender.
+// A mail goes to an address, or to a person. A person needs to have exactly one address among the senders that
+// contain the name as whole words.
 func TestRecipients(t *testing.T) {
 	t.Parallel()
 	const mails = `[{"mail_id":5,"from":"Heather Hall <heather@example.com>"},{"mail_id":4,"from":"Ann Lee <ann@example.com>"},
@@ -147,7 +149,7 @@ func TestRecipients(t *testing.T) {
 	}
 }
 
-// It says what it can not do, also when it may call no more tools.
+// The model says what it cannot do, even if it may not call any more tools.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	assert.Contains(t, reply(t, "sing me a song").Text(), "I did not understand 'sing me a song'. I am a set of rules")
