@@ -10,28 +10,28 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// MaxIterations is how often the model is asked in one turn, unless [Options] says otherwise.
+// MaxIterations is the default maximum number of model calls in one turn.
 const MaxIterations = 10
 
-// Critical are the tools whose calls wait for a person, unless [Options] says otherwise.
+// Critical returns the default names of the tools whose calls wait for approval.
 func Critical() []string { return []string{"generate3D", "createQuote", "submitOrder"} }
 
 // Options configures [CreateAgentGraph]. Its zero value works.
 type Options struct {
-	// MaxIterations is how often the model is asked in one turn. Zero means 10.
+	// MaxIterations is the maximum number of model calls in one turn. Zero means 10.
 	MaxIterations int
-	// Critical are the tools whose calls wait for a person. Nil means [Critical].
+	// Critical has the names of the tools whose calls wait for approval. Nil means [Critical].
 	Critical []string
-	// Kit, when not nil, has each turn learned.
+	// Kit, if not nil, learns each turn that has a final answer.
 	Kit *agentmemory.Kit
-	// Prompt returns the system prompt of a turn of the server, whose input is only a message. Nil
-	// means that the input has all that a turn begins with.
+	// Prompt returns the system prompt of a turn on the server, whose input is only a message. Nil
+	// means that each input also sets the prompt and resets the counters.
 	Prompt func(context.Context) string
-	// Graph is what the graph is compiled with.
+	// Graph has the options with which the graph is compiled.
 	Graph graph.Options
 }
 
-// kai is what the nodes share.
+// kai has the model, the tools and the options of the nodes.
 type kai struct {
 	model   llm.Model
 	tools   *tools.Set
@@ -39,8 +39,8 @@ type kai struct {
 	call    tools.Options
 }
 
-// CreateAgentGraph builds and compiles the graph of an agent. What happens in a run is seen by
-// [Chunks]; a run that nobody watches works the same.
+// CreateAgentGraph builds and compiles the graph of an agent. [Chunks] converts the events of a
+// run; a run whose events nobody reads works the same.
 func CreateAgentGraph(model llm.Model, set *tools.Set, o Options) (*graph.Graph, error) {
 	if o.MaxIterations <= 0 {
 		o.MaxIterations = MaxIterations
@@ -49,11 +49,11 @@ func CreateAgentGraph(model llm.Model, set *tools.Set, o Options) (*graph.Graph,
 		o.Critical = Critical()
 	}
 	if o.Graph.MaxSteps == 0 {
-		o.Graph.MaxSteps = 2*o.MaxIterations + 2 // the iterations end a run, not the supersteps
+		o.Graph.MaxSteps = 2*o.MaxIterations + 2 // MaxIterations ends a turn before MaxSteps does
 	}
 	k := &kai{model: model, tools: set, options: o}
-	// Without Once an approval stays good when the process dies after it: the call is made again,
-	// and what the tools do is done once by its key.
+	// Without Once, an approval stays valid if the process dies after it. The call then runs again,
+	// and its idempotency key prevents a second scene, quote or order.
 	k.call = tools.Options{Emit: graph.Emit, Approval: tools.Approval{
 		Rule: tools.RuleFunc(func(_ tools.Tool, c llm.ToolCall) bool { return k.critical(c) }),
 		Ask: func(ctx context.Context, key string, q tools.Question) (tools.Decision, error) {

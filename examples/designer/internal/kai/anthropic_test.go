@@ -12,12 +12,12 @@ import (
 	_ "github.com/weft-go/weft/llm/langchainllm/providers/anthropic"
 )
 
-// roundTrip is a function that answers requests.
+// roundTrip is a function that implements http.RoundTripper.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// said is a reply as Anthropic streams it: a block, and what it cost.
+// said returns a reply in Anthropic's stream format: one content block, and the usage.
 func said(block, delta, stop, usage string) string {
 	var b strings.Builder
 	for _, data := range []string{
@@ -37,8 +37,8 @@ func said(block, delta, stop, usage string) string {
 	return b.String()
 }
 
-// A turn with Claude: the prompt, the tools and their results go to Anthropic's API, and what a reply cost is
-// read of it.
+// A turn with Claude sends the prompt, the tools and their results to Anthropic's API, and reads the usage from
+// the replies.
 func TestAnthropic(t *testing.T) {
 	t.Parallel()
 	replies := []string{

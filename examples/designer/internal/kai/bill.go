@@ -9,14 +9,14 @@ import (
 	"github.com/weft-go/weft/examples/designer/internal/studio"
 )
 
-// A Quote is a price that holds.
+// A Quote is a binding offer.
 type Quote struct {
 	ID    string  `json:"id"`
 	Lines []Line  `json:"lines"`
 	Total float64 `json:"total_eur"`
 }
 
-// A Line is of a quote.
+// A Line is one product of a quote.
 type Line struct {
 	ProductID string  `json:"product_id"`
 	Name      string  `json:"name"`
@@ -24,8 +24,8 @@ type Line struct {
 	Price     float64 `json:"price_eur"`
 }
 
-// A Bill is a quote or an order as people and the model see it: in a question, where an approval binds it, and in a
-// result. The page shows it as a card.
+// A Bill shows a quote or an order to people and the model. It is the preview in a question, which an approval binds,
+// and the result of a call. The page shows it as a card.
 type Bill struct {
 	ID       string     `json:"id,omitempty"`
 	QuoteID  string     `json:"quote_id,omitempty"`
@@ -34,7 +34,7 @@ type Bill struct {
 	Currency string     `json:"currency"`
 }
 
-// A BillLine is a product of a bill. The sum is the price of all pieces.
+// A BillLine is a product of a bill. Sum is the price of all pieces.
 type BillLine struct {
 	ID       string  `json:"id"`
 	Name     string  `json:"name"`
@@ -79,7 +79,7 @@ func (d *desk) offer(in quoteInput) (q Quote, err error) {
 	return q, nil
 }
 
-// previewQuote is what a person approves: the names, prices, quantities and the total.
+// previewQuote returns the bill that a person approves: the names, prices, quantities and the total.
 func (d *desk) previewQuote(_ context.Context, in quoteInput) (Bill, error) {
 	q, err := d.offer(in)
 	return billOf(q), err
@@ -90,7 +90,7 @@ type orderInput struct {
 	Caller  caller
 }
 
-// quoteOf returns the caller's quote of an order.
+// quoteOf returns the quote that the caller orders.
 func (d *desk) quoteOf(ctx context.Context, in orderInput) (Quote, error) {
 	q, err := studio.Get[Quote](ctx, d.studio, in.Caller.Value().User, quoteKind, in.QuoteID)
 	if errors.Is(err, studio.ErrNotFound) {
@@ -99,7 +99,7 @@ func (d *desk) quoteOf(ctx context.Context, in orderInput) (Quote, error) {
 	return q, err
 }
 
-// previewOrder is what a person approves: the quote.
+// previewOrder returns the bill that a person approves: the quote.
 func (d *desk) previewOrder(ctx context.Context, in orderInput) (Bill, error) {
 	q, err := d.quoteOf(ctx, in)
 	b := billOf(q)
@@ -128,7 +128,7 @@ func (d *desk) sceneOf(in sceneInput) (products []catalogue.Product, err error) 
 	return products, nil
 }
 
-// previewScene is what a person approves: the products.
+// previewScene returns the products of a scene that a person approves.
 func (d *desk) previewScene(_ context.Context, in sceneInput) (cards []card, err error) {
 	products, err := d.sceneOf(in)
 	for _, p := range products {

@@ -8,24 +8,24 @@ import (
 	"github.com/weft-go/weft/graph/agent"
 )
 
-// A Chunk is something that happens in a turn: all that package agent tells, and what is this
-// platform's own.
+// A Chunk is an event of a turn: a chunk of package agent, with fields for the kinds of this
+// package.
 type Chunk struct {
 	agent.Chunk
 	Products []catalogue.Product `json:"products,omitempty"`
 	Job      *Job                `json:"job,omitempty"`
-	// Result is what a turn came to, on the last chunk.
+	// Result is the result of the turn. [Platform] sets it in the last chunk of a run.
 	Result *Result `json:"result,omitempty"`
 }
 
 // The kinds of chunks that package agent does not have.
 const (
 	ProductsFound agent.ChunkKind = "products"       // Products: a tool found them
-	JobStarted    agent.ChunkKind = "generation_job" // Job
-	FinalAnswer   agent.ChunkKind = "final_response" // Text: all of it
+	JobStarted    agent.ChunkKind = "generation_job" // Job: a tool made a 3D scene
+	FinalAnswer   agent.ChunkKind = "final_response" // Text: the whole final answer
 )
 
-// Chunks turns the events of a run into chunks. The last one, of kind end, has the result.
+// Chunks converts the events of a run to chunks. A final answer comes just before the last chunk.
 func Chunks(events iter.Seq2[graph.Event, error]) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		for c, err := range agent.Chunks(events) {

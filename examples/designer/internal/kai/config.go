@@ -24,7 +24,7 @@ type Config struct {
 	Name   string   `json:"name"`
 	Prompt string   `json:"prompt"`
 	Tools  []string `json:"tools"`
-	// Models name the model of this agent by provider; a provider that is not named has its default.
+	// Models maps a provider to the name of this agent's model. Without an entry, the provider's default is used.
 	Models map[string]string `json:"models,omitempty"`
 	// MaxIterations and Critical are as in [Options].
 	MaxIterations int      `json:"maxIterations,omitempty"`
@@ -34,7 +34,7 @@ type Config struct {
 // Configs are agents by id.
 type Configs map[string]Config
 
-// ReadConfigs reads agents from JSON; nil stands for those that come with this package.
+// ReadConfigs reads agents from JSON. Nil means the agents of this package.
 func ReadConfigs(data []byte) (Configs, error) {
 	if data == nil {
 		data = agents
@@ -49,7 +49,8 @@ func ReadConfigs(data []byte) (Configs, error) {
 		return nil, errors.New("agents: there are none")
 	}
 	for id, one := range c {
-		// Without a dash an id tells where a thread's conversation begins.
+		// An agent's id has no dash, so the first dash in a thread's id ends the agent's id, and agents
+		// cannot share a thread.
 		if id == "" || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
 			return nil, fmt.Errorf("agents: %q: an id is small letters, digits and _", id)
 		}
@@ -63,7 +64,7 @@ func ReadConfigs(data []byte) (Configs, error) {
 // IDs returns the ids of the agents, in order.
 func (c Configs) IDs() []string { return slices.Sorted(maps.Keys(c)) }
 
-// check reports tools that agents name and that are not there.
+// check returns an error for each tool of an agent that is not in the set.
 func (c Configs) check(set *tools.Set) error {
 	var wrong []error
 	for _, id := range c.IDs() {

@@ -1,8 +1,8 @@
-// Package kai is the agent of the design platform: a graph of a model and tools, written out
-// rather than taken from package agent, and what happens around a turn of it.
+// Package kai is the agent of the design platform. It builds the graph of the agent from nodes,
+// without agent.New. A [Platform] runs the turns of the agent.
 //
 //	start ─▶ agent ─▶ tools (a task for each call) ─────────▶ agent … ─▶ end
-//	             └──▶ human_approval (the same, with a question) ─▶ agent
+//	             └──▶ human_approval (the same, with approval) ──▶ agent
 //
 // Read state.go, graph.go and execute.go in this order.
 package kai

@@ -26,12 +26,12 @@ import (
 )
 
 const (
-	recalled = 20              // facts in a prompt, at most
-	budget   = 1000            // and their tokens
-	patience = 2 * time.Second // for a memory that does not answer
+	recalled = 20              // maximum number of facts in a prompt
+	budget   = 1000            // maximum number of their tokens
+	patience = 2 * time.Second // timeout of a recall
 )
 
-// Parts is what a platform is made of.
+// Parts configures a [Platform].
 type Parts struct {
 	Agents    Configs
 	Catalogue *catalogue.Catalogue
@@ -41,7 +41,7 @@ type Parts struct {
 	Checkpoints checkpoint.Store
 	Facts       *memory.Memory
 	Learner     *extract.Learner
-	// Documents, when not nil, gets the state of each conversation as one document after a turn.
+	// Documents, if not nil, stores the state of each conversation as one document after a run.
 	Documents *supacheckpoint.Agents
 	// Workspace is the workspace of the users of a server.
 	Workspace string
@@ -69,11 +69,11 @@ func New(p Parts) (*Platform, error) {
 	return &Platform{p, set, kit}, p.Agents.check(set)
 }
 
-// A Turn says who speaks to whom, and where.
+// A Turn has the message of a user to an agent, with the workspace and the conversation.
 type Turn struct {
 	User, Workspace string
 	Agent           string
-	// Conversation is an id of the caller's. Empty begins a new one.
+	// Conversation is an id that the caller chooses. An empty id begins a new conversation.
 	Conversation string
 	Input        string
 }
@@ -82,8 +82,8 @@ func (t Turn) scope() memory.Scope {
 	return memory.Scope{Workspace: t.Workspace, User: t.User, Agent: t.Agent}
 }
 
-// Execute runs a turn and returns what came of it: an answer, or calls that wait for a person. onChunk
-// is told what happens meanwhile, and may be nil.
+// Execute runs a turn and returns its result. The turn may have ended, or wait for approval. onChunk,
+// if not nil, is called with each chunk.
 func (p *Platform) Execute(ctx context.Context, t Turn, onChunk func(Chunk)) (*Result, error) {
 	return last(p.Stream(ctx, t), onChunk)
 }
@@ -91,27 +91,27 @@ func (p *Platform) Execute(ctx context.Context, t Turn, onChunk func(Chunk)) (*R
 // Last returns the result of a turn that [Platform.Answer] or [Platform.Resume] continues.
 func Last(chunks iter.Seq2[Chunk, error]) (*Result, error) { return last(chunks, nil) }
 
-// Stream is Execute for who wants to read the chunks. Leaving the loop ends the run; [Platform.Resume]
-// goes on with it.
+// Stream runs a turn and yields its chunks. Leaving the loop ends the run; [Platform.Resume] then
+// continues the turn.
 func (p *Platform) Stream(ctx context.Context, t Turn) iter.Seq2[Chunk, error] {
 	return p.run(ctx, &t, func(ctx context.Context, c Config) (state.Update, error) {
 		return input(p.prompt(ctx, c, t.scope()), t.Input), nil
 	})
 }
 
-// Answer answers a question that is open in a conversation, and goes on.
+// Answer answers an open question of a conversation and continues the turn.
 func (p *Platform) Answer(ctx context.Context, t Turn, question string, d tools.Decision) iter.Seq2[Chunk, error] {
 	return p.run(ctx, &t, func(context.Context, Config) (state.Update, error) {
 		return state.Update{agent.Approval.Answer(question, d)}, nil
 	})
 }
 
-// Resume goes on with a run that broke off.
+// Resume continues a turn whose run failed or was stopped.
 func (p *Platform) Resume(ctx context.Context, t Turn) iter.Seq2[Chunk, error] {
 	return p.run(ctx, &t, func(context.Context, Config) (state.Update, error) { return nil, nil })
 }
 
-// run is the way of every turn: what [Platform.begin] does, the run, which is stored as it goes, and the document.
+// run prepares a run with [Platform.begin], yields its chunks, and stores the document of the conversation.
 func (p *Platform) run(ctx context.Context, t *Turn, writes func(context.Context, Config) (state.Update, error)) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		ctx := agentmemory.For(ctx, t.scope())
@@ -132,8 +132,8 @@ func (p *Platform) run(ctx context.Context, t *Turn, writes func(context.Context
 	}
 }
 
-// begin does what comes before a run: the agent's configuration, the input with what is remembered, the thread, the
-// model and the graph.
+// begin prepares a run. It makes the input with writes, sets t.Conversation (to a new id for a new conversation),
+// records the conversation in Studio, and returns the agent's graph and the input.
 func (p *Platform) begin(ctx context.Context, t *Turn, writes func(context.Context, Config) (state.Update, error)) (*graph.Graph, state.Update, error) {
 	config, err := p.config(t.Agent)
 	if err != nil {
@@ -153,7 +153,7 @@ func (p *Platform) begin(ctx context.Context, t *Turn, writes func(context.Conte
 	return g, in, err
 }
 
-// thread is the id of the conversation's thread: the agent's and the conversation's, or a new UUID.
+// thread returns the id of the thread: the agent's id, a dash, and the conversation's id or a new UUID.
 func (t Turn) thread() string { return supacheckpoint.ThreadID(t.Agent, t.Conversation) }
 
 func (p *Platform) config(id string) (Config, error) {
@@ -197,10 +197,10 @@ func (p *Platform) Graphs() (map[string]*graph.Graph, error) {
 	return all, nil
 }
 
-// Tools are the tools of the platform.
+// Tools returns the tools of the platform.
 func (p *Platform) Tools() []tools.Tool { return p.tools.Tools() }
 
-// scoped gives a run of the server the memory of its user. [Platform.Execute] does it for its own.
+// scoped binds the memory scope of the user in a run of the server. [Platform.run] binds the scope of its own runs.
 func (p *Platform) scoped(agent string) graph.Middleware {
 	return func(next graph.NodeFunc) graph.NodeFunc {
 		return func(ctx context.Context, s state.View) (state.Update, error) {
@@ -218,8 +218,8 @@ type serverKey struct{}
 // ofServer reports whether a node is in a run of the server.
 func ofServer(ctx context.Context) bool { return ctx.Value(serverKey{}) != nil }
 
-// prompt is an agent's prompt with what is known of the user in this workspace, to whichever agent it was
-// said: the newest facts. A memory that is away holds nobody up.
+// prompt returns an agent's prompt with the newest facts about the user in this workspace, learned by any
+// agent. If the recall fails or takes too long, prompt returns the agent's prompt alone.
 func (p *Platform) prompt(ctx context.Context, c Config, s memory.Scope) string {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -234,7 +234,7 @@ func (p *Platform) prompt(ctx context.Context, c Config, s memory.Scope) string 
 	return c.Prompt + "\n\n" + agentmemory.FormatFacts(facts)
 }
 
-// keep keeps the document of a conversation. The thread is stored already: what fails here is logged.
+// keep stores the document of a conversation. The thread is already stored, so keep only logs an error.
 func (p *Platform) keep(ctx context.Context, t Turn, s *graph.Snapshot) {
 	if p.Documents == nil {
 		return

@@ -42,7 +42,7 @@ func list(t *testing.T, p *kai.Platform, q memory.FactQuery) (out []string) {
 	return out
 }
 
-// spy tells what a platform asks its parts for, in order.
+// spy records the calls of a platform to its parts, in order.
 type spy struct {
 	mu    sync.Mutex
 	steps []string
@@ -54,7 +54,7 @@ func (s *spy) note(step string) {
 	s.steps = append(s.steps, step)
 }
 
-// facts, checkpoints and queue tell the spy.
+// facts, checkpoints and queue record their calls in the spy.
 type (
 	facts struct {
 		driver.FactStore
@@ -86,7 +86,8 @@ func (q queue) Enqueue(ctx context.Context, j extract.Job) error {
 	return q.TurnStore.Enqueue(ctx, j)
 }
 
-// The way of a turn: configuration, memories, thread, model, run, persistence, and learning behind it.
+// A turn recalls facts, selects the model, stores checkpoints, enqueues the turn and returns. The turn is learned
+// afterwards.
 func TestExecuteOrder(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -138,7 +139,7 @@ func TestExecuteOrder(t *testing.T) {
 	}
 }
 
-// A turn begins with one message and with counters at zero; what was said before comes from the checkpoint.
+// A turn begins with one message and with counters at zero. Earlier messages come from the checkpoint.
 func TestInitialState(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -150,7 +151,7 @@ func TestInitialState(t *testing.T) {
 			if first.InputTokens != 30 || first.OutputTokens != 5 || first.TotalTokens != 35 || len(first.Products) != 2 || first.Iterations != 2 || first.Turns != 1 {
 				t.Errorf("first: %+v", first)
 			}
-			second := run(t, where.platform(t, script), turn("second")) // a platform of its own, as another process would have
+			second := run(t, where.platform(t, script), turn("second")) // a new platform, as in another process
 			if second.TotalTokens != 8 || len(second.Products) != 0 || second.Iterations != 1 || second.Turns != 2 || *second.Response != "Two." {
 				t.Errorf("second: %+v", second)
 			}
@@ -165,7 +166,7 @@ func TestInitialState(t *testing.T) {
 	}
 }
 
-// The thread's id is the agent's and the conversation's; without a conversation, a new UUID.
+// The thread's id is the agent's id, a dash, and the conversation's id, or a new UUID without a conversation.
 func TestThreadID(t *testing.T) {
 	t.Parallel()
 	p := sqlitePlace(t).platform(t, llmtest.NewScript(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c")))
@@ -198,7 +199,7 @@ func TestUnknownAgent(t *testing.T) {
 	}
 }
 
-// onChunk is told of everything that happens.
+// onChunk gets every chunk of a run, also of a run that fails.
 func TestChunks(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(
@@ -256,7 +257,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// Usage is read of every reply; one without counts as nothing.
+// The result sums the usage of all replies. A reply without usage counts as zero.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(
@@ -268,7 +269,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A turn returns before it is learned, and the learning does not need it any more.
+// A turn returns before it is learned. Learning continues after the turn's context has ended.
 func TestLearnedAfterTheTurn(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -314,7 +315,7 @@ func TestLearnedAfterTheTurn(t *testing.T) {
 	}
 }
 
-// What fails while it learns, or recalls, fails no turn.
+// A failure to recall facts or to learn a turn does not fail the turn.
 func TestMemoryFails(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -334,7 +335,7 @@ func TestMemoryFails(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	check(t, p.Learner.Drain(ctx)) // in good order
+	check(t, p.Learner.Drain(ctx)) // a parked turn is no error
 	if s := p.Learner.Stats(); s.Failed != 1 || s.Parked != 1 {
 		t.Errorf("the statistics are %+v", s)
 	}
@@ -357,7 +358,7 @@ func (broken) Find(context.Context, memory.FactQuery) iter.Seq2[memory.FactRecor
 	}
 }
 
-// What one process began, another ends: a question is answered, and what was stored is not done again.
+// Another process can answer a question of a turn and resume the turn. Calls with stored results do not run again.
 func TestAnotherPlatformGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -402,7 +403,7 @@ func TestAnotherPlatformGoesOn(t *testing.T) {
 	}
 }
 
-// A quote is ordered once, and nobody orders or sees what is another's.
+// A quote can be ordered once. A user cannot order the quote of another user or use the other's conversation.
 func TestOrderOnce(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {

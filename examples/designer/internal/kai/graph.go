@@ -15,26 +15,27 @@ const (
 	approvalNode = "human_approval"
 )
 
-// The state of a conversation. Append, Sum and Last (which replaces) are the reducers.
+// The channels of a conversation. Append, Sum, Last and LastWins name their reducers; Last and
+// LastWins replace the value.
 var (
-	Messages          = agent.Messages // appended to; a message is told by its id
+	Messages          = agent.Messages // appends a message, or replaces the message with its id
 	SystemPrompt      = state.Last[string]("systemPrompt")
 	ToolResults       = state.Append[ToolResult]("toolResults")
 	CollectedProducts = state.Append[catalogue.Product]("collectedProducts")
-	// Iteration counts how often the model was asked in this turn.
+	// Iteration counts the model calls of this turn.
 	Iteration = state.Last[int]("iteration")
-	// InputTokens and OutputTokens are what this turn has cost.
+	// InputTokens and OutputTokens count the tokens of this turn.
 	InputTokens  = state.Sum[int64]("inputTokens")
 	OutputTokens = state.Sum[int64]("outputTokens")
-	// TurnCount is how many turns the conversation has had, for the bill.
+	// TurnCount counts the turns of the conversation.
 	TurnCount = state.Sum[int]("turnCount")
 	// FinalResponse is nil until the agent has given its final answer to this turn.
 	FinalResponse = state.Last[*string]("finalResponse")
-	// GenerationJob is the 3D scene that was made last in this turn. Two calls may write it in one
-	// superstep: then the later one in the order of the calls counts.
+	// GenerationJob is the last 3D scene of this turn. If two calls write it in one superstep, the
+	// later call in task order wins.
 	GenerationJob = state.LastWins[*Job]("generationJob")
 
-	// called is the call that a task of the tools has to make.
+	// called is the tool call of a sent task.
 	called = state.Last[llm.ToolCall]("toolCall")
 )
 
@@ -46,8 +47,8 @@ func channels() []state.Handle {
 	}
 }
 
-// compile builds the graph. The node human_approval makes the calls that wait for a person, and tools makes the others.
-// Each call is a task of its own.
+// compile builds the graph. The node human_approval runs the calls that wait for approval, and tools runs the others.
+// Each call is a separate task.
 //
 //	start ─▶ agent ─┬─▶ tools ──────────┬─▶ agent
 //	                ├─▶ human_approval ─┘

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The limit comes before tool calls, and these before the end.
+// At the limit a turn ends, even if the reply has calls. Below the limit only a reply without calls ends the turn.
 func TestShouldContinue(t *testing.T) {
 	t.Parallel()
 	call := llm.ToolCall{ID: "1", Name: "x"}

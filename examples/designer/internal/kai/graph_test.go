@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// adder is a set with one tool.
+// adder returns a set of tools that add two numbers: "add", and a tool for each name.
 func adder(t *testing.T, names ...string) *tools.Set {
 	t.Helper()
 	var list []tools.Tool
@@ -36,7 +36,7 @@ func build(t *testing.T, model llm.Model, set *tools.Set, o kai.Options) *graph.
 	return g
 }
 
-// It works with and without somebody who watches.
+// A run gives the same answer whether or not its chunks are read.
 func TestCreateAgentGraph(t *testing.T) {
 	t.Parallel()
 	for _, watched := range []bool{false, true} {
@@ -78,7 +78,7 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-// A model that calls tools for ever is asked ten times, or as often as configured.
+// A model that always calls tools is called ten times, or MaxIterations times if that is set.
 func TestMaxIterations(t *testing.T) {
 	t.Parallel()
 	for set, want := range map[int]int{0: 10, 1: 1, 3: 3, 60: 60} {
@@ -96,7 +96,7 @@ func TestMaxIterations(t *testing.T) {
 			t.Errorf("MaxIterations %d: %d tools ran, want %d", set, n, want-1)
 		}
 	}
-	// The reason is in the result, and the next turn goes on.
+	// The result has the reason, and the next turn works.
 	var replies []llmtest.Reply
 	for range 10 {
 		replies = append(replies, llmtest.Call("search_products", `{"query":"oak"}`))
@@ -111,7 +111,7 @@ func TestMaxIterations(t *testing.T) {
 	}
 }
 
-// The model is given the tools and the prompt, each time.
+// Each request to the model has the tools and the prompt.
 func TestAgentNode(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewScript(llmtest.Call("add", `{"A":2,"B":3}`), llmtest.Say("5"))
@@ -134,7 +134,7 @@ func TestAgentNode(t *testing.T) {
 	}
 }
 
-// Every call of a message is made, and what came of it is in the state, in the order of the calls.
+// Every call of a reply runs, and the state has the results in the order of the calls.
 func TestToolsNode(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -179,7 +179,8 @@ func TestToolsNode(t *testing.T) {
 	}
 }
 
-// What must be approved goes to the node human_approval, the rest to tools; the list can be changed.
+// Calls of the critical tools go to the node human_approval, and other calls to tools. Options.Critical sets the
+// critical tools.
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	names := []string{"generate3D", "createQuote", "submitOrder"}
@@ -219,7 +220,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// The model is told what is wrong with its arguments, and nothing runs or is asked.
+// For invalid arguments the model gets an error. No tool runs, and nobody is asked for approval.
 func TestInvalidArguments(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewScript(

@@ -28,13 +28,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
-// A place is where a platform keeps what it keeps. Each of its parts opens it anew.
+// A place opens the stores of a platform. Each call of open and queue opens the same data again.
 type place struct {
 	open  func(t *testing.T) kai.Parts
 	queue func(t *testing.T) (driver.FactStore, driver.TurnStore)
 }
 
-// places are made anew for each test.
+// places has functions that make a new place for a test.
 var places = map[string]func(t *testing.T) place{"SQLite": sqlitePlace, "PostgreSQL": postgresPlace}
 
 func check(t testing.TB, errs ...error) {
@@ -84,7 +84,7 @@ func postgresPlace(t *testing.T) place {
 	}, queue}
 }
 
-// platform opens a platform whose agents are all of one model.
+// platform opens a platform whose agents all use one model.
 func (p place) platform(t *testing.T, model llm.Model, changes ...func(*kai.Parts)) *kai.Platform {
 	t.Helper()
 	parts := p.open(t)
@@ -112,7 +112,7 @@ func turn(text string) kai.Turn {
 	return kai.Turn{User: "ann", Workspace: "w", Agent: "kai", Conversation: "c1", Input: text}
 }
 
-// run runs a turn and approves what is asked, again and again.
+// run runs a turn and approves calls until none waits.
 func run(t *testing.T, p *kai.Platform, in kai.Turn) *kai.Result {
 	t.Helper()
 	r, err := p.Execute(t.Context(), in, nil)
@@ -136,7 +136,7 @@ const (
 	sceneCall  = `{"prompt":"a lobby","product_ids":["P042","P050"]}`
 )
 
-// calls is a reply with a call for each pair of a tool and its arguments.
+// calls returns a reply with a call for each pair of a tool and its arguments.
 func calls(pairs ...string) llmtest.Reply {
 	var list []llm.ToolCall
 	for i := 0; i < len(pairs); i += 2 {
@@ -149,7 +149,7 @@ func costing(r llmtest.Reply, in, out int64) llmtest.Reply {
 	return r.Costing(llm.Usage{Input: in, Output: out})
 }
 
-// kinds returns how often each kind of chunk came.
+// kinds counts the chunks of each kind.
 func kinds(chunks []kai.Chunk) map[agent.ChunkKind]int {
 	n := map[agent.ChunkKind]int{}
 	for _, c := range chunks {

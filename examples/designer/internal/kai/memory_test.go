@@ -41,7 +41,7 @@ func contents(t *testing.T, m *memory.Memory, q memory.FactQuery) []string {
 	return out
 }
 
-// What is stored is of the user and the workspace that the caller is bound to, with all that was said of it.
+// A stored fact keeps its fields. Another user, workspace or agent does not see the fact.
 func TestMemoryStore(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -69,7 +69,8 @@ func TestMemoryStore(t *testing.T) {
 	}
 }
 
-// Recall is by user and workspace, perhaps agent and types, the newest first, all of them without a limit.
+// List returns facts of a user and workspace, or only of an agent or of some kinds, newest first, and all of them
+// without a limit. Recall without a text returns the newest 20.
 func TestMemoryRecall(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -114,7 +115,7 @@ func TestMemoryRecall(t *testing.T) {
 	}
 }
 
-// Memories are deleted by id, and cleared by filter, of the user and the workspace alone.
+// Delete removes a fact by id, and Clear removes facts by filter. Neither removes a fact of another user.
 func TestMemoryDelete(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -144,7 +145,7 @@ func TestMemoryDelete(t *testing.T) {
 	}
 }
 
-// A type that does not exist is refused before the store, and by the database.
+// Package memory and a check constraint of the database reject an unknown kind.
 func TestMemoryKinds(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -183,7 +184,7 @@ func TestMemoryKinds(t *testing.T) {
 	})
 }
 
-// Reading by user and workspace, by type and by agent is by an index, and reads no table from end to end.
+// Queries by user and workspace, by kind and by agent use an index and do not scan the table of facts.
 func TestMemoryIndexes(t *testing.T) {
 	t.Parallel()
 	url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
@@ -209,7 +210,7 @@ func TestMemoryIndexes(t *testing.T) {
 	}
 	_, err = conn.Exec(t.Context(), fmt.Sprintf("ANALYZE %[1]s.mem_fact, %[1]s.mem_scope", schema))
 	check(t, err)
-	// scans returns how often facts were read from end to end, and by an index.
+	// scans returns the numbers of table scans and index scans of mem_fact.
 	scans := func() (all, indexed int) {
 		check(t, conn.QueryRow(t.Context(), `SELECT pg_stat_force_next_flush()::text IS NOT NULL`).Scan(new(bool)))
 		check(t, conn.QueryRow(t.Context(), `SELECT seq_scan, idx_scan FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = 'mem_fact'`, schema).Scan(&all, &indexed))
@@ -232,7 +233,8 @@ func TestMemoryIndexes(t *testing.T) {
 	}
 }
 
-// A real model is asked what a turn says, with what both sides said; what is not notable is not stored.
+// The extractor asks a model for the facts in a turn, with the messages of the user and the assistant. A turn
+// without facts stores nothing.
 func TestLearningAsks(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// ask asks the model what comes next.
+// ask calls the model and writes its reply.
 func (k *kai) ask(ctx context.Context, s state.View) (state.Update, error) {
 	turn, prompt := Iteration.Get(s)+1, SystemPrompt.Get(s)
 	var update state.Update
@@ -20,7 +20,7 @@ func (k *kai) ask(ctx context.Context, s state.View) (state.Update, error) {
 		update = fresh(prompt)
 	}
 	graph.Emit(ctx, agent.Turn{Agent: "designer", Number: turn, Most: k.options.MaxIterations})
-	messages := tools.Repair(Messages.Get(s)) // calls that were given up need an answer, or a provider refuses
+	messages := tools.Repair(Messages.Get(s)) // providers reject a call without an answer
 	if prompt != "" {
 		messages = append([]llm.Message{llm.System(prompt)}, messages...)
 	}
@@ -40,12 +40,12 @@ func (k *kai) ask(ctx context.Context, s state.View) (state.Update, error) {
 	if k.options.Kit == nil {
 		return update, nil
 	}
-	// A durable queue has the turn before this step is stored, so a crash loses neither.
+	// Review enqueues the turn before this step is stored. With a durable queue, a crash cannot lose the turn.
 	more, err := k.options.Kit.Review(ctx, s, &reply)
 	return append(update, more...), err
 }
 
-// shouldContinue says where the agent goes: the limit comes first, then tool calls, then the end.
+// shouldContinue returns the node after agent: the end at the limit, tools for a reply with calls, else the end.
 func shouldContinue(s state.View, limit int) string {
 	last, _ := Messages.Last(s)
 	switch {
@@ -60,8 +60,8 @@ func shouldContinue(s state.View, limit int) string {
 // critical reports whether a call waits for a person.
 func (k *kai) critical(c llm.ToolCall) bool { return slices.Contains(k.options.Critical, c.Name) }
 
-// next sends each call to a task of its own: one that waits for a person holds up no other, and
-// none whose result is stored is made again.
+// next sends each call to a separate task. A call that waits for approval does not delay the others,
+// and a call with a stored result does not run again.
 func (k *kai) next(s state.View) (state.Update, error) {
 	if shouldContinue(s, k.options.MaxIterations) == graph.End {
 		return nil, nil
@@ -78,7 +78,7 @@ func (k *kai) next(s state.View) (state.Update, error) {
 	return out, nil
 }
 
-// makeCall makes the call that was sent. A critical one waits for its approval here.
+// makeCall runs the sent call. A critical call first waits for its approval.
 func (k *kai) makeCall(ctx context.Context, s state.View) (state.Update, error) {
 	c := called.Get(s)
 	outcome, err := k.tools.Run(ctx, c, k.call)

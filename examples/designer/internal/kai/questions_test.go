@@ -12,7 +12,8 @@ import (
 	"github.com/weft-go/weft/internal/proof/questiontest"
 )
 
-// judged says what the answer to each question must and must not contain. The waits of an answer are part of its text.
+// judged has the texts that the answer to each question must and must not contain. The text of an answer includes the
+// calls that wait.
 var judged = map[string]questiontest.Judgement{
 	"designer-01": {Right: []string{"5 products", "P052 Swan", "P061 Womb", "P069 Utrecht", "P070 Red and Blue", "P077 Vanity Fair", "4,300 €", "5,200 €", "3,300 €", "3,200 €", "7,300 €"}, Wrong: []string{"P030", "P012"}},
 	"designer-02": {Right: []string{"The cheapest of the 5 that I showed", "P070 Red and Blue", "3,200 €"}, Wrong: []string{"P052", "P085"}},
@@ -28,7 +29,8 @@ var judged = map[string]questiontest.Judgement{
 	"designer-12": {Refused: true, Right: []string{"Nothing was ordered: this agent has no tool for it."}, Wrong: []string{"createQuote", "submitOrder", "is submitted"}},
 }
 
-// The questions that were written before anybody tried one are answered rightly, or refused honestly.
+// The agent answers each question correctly, or says that it cannot. The questions were written before anybody tried
+// one.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	p := sqlitePlace(t).platform(t, offline.Model{})

@@ -10,18 +10,18 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A Reason says why a turn ended, or that it did not.
+// A Reason says why a turn ended, or why it has not.
 type Reason string
 
 // The reasons.
 const (
 	Answered  Reason = "answered"       // the agent gave its final answer
-	Exhausted Reason = "max_iterations" // it still called tools when it had been asked as often as it may
+	Exhausted Reason = "max_iterations" // the last reply within the limit still called tools
 	Waiting   Reason = "approval"       // calls wait for a person
-	Broken    Reason = "unfinished"     // the run broke off, and can be resumed
+	Broken    Reason = "unfinished"     // the turn still runs, or can be resumed
 )
 
-// A Result is what a turn came to.
+// A Result is the result of a turn.
 type Result struct {
 	Agent          string              `json:"agentId"`
 	ConversationID string              `json:"conversationId"`
@@ -38,7 +38,7 @@ type Result struct {
 	Turns          int                 `json:"turnCount"`
 }
 
-// A Wait is a question that is open; the id is for the answer.
+// A Wait is an open question. [Platform.Answer] needs its ID.
 type Wait struct {
 	ID       string         `json:"id"`
 	Question tools.Question `json:"question"`
@@ -71,7 +71,7 @@ func (p *Platform) result(t Turn, s *graph.Snapshot) *Result {
 	return r
 }
 
-// Snapshot returns where a conversation is, or [checkpoint.ErrNotFound].
+// Snapshot returns the snapshot of a conversation's thread, or [checkpoint.ErrNotFound].
 func (p *Platform) Snapshot(ctx context.Context, t Turn) (*graph.Snapshot, error) {
 	g, err := p.Graph(t.Agent)
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *Platform) Snapshot(ctx context.Context, t Turn) (*graph.Snapshot, error
 	return g.Thread(t.thread()).Snapshot(ctx)
 }
 
-// Look returns what the last turn of a conversation came to, or [checkpoint.ErrNotFound].
+// Look returns the result of the last turn of a conversation, or [checkpoint.ErrNotFound].
 func (p *Platform) Look(ctx context.Context, t Turn) (*Result, error) {
 	snap, err := p.Snapshot(ctx, t)
 	if err != nil {
@@ -89,7 +89,7 @@ func (p *Platform) Look(ctx context.Context, t Turn) (*Result, error) {
 	return p.result(t, snap), nil
 }
 
-// Forget removes a conversation with its thread and its document. Orders, and what was learned, stay.
+// Forget removes a conversation with its thread and its document. Quotes, orders, scenes and facts stay.
 func (p *Platform) Forget(ctx context.Context, t Turn) error {
 	g, err := p.Graph(t.Agent)
 	if err != nil {
@@ -106,7 +106,7 @@ func (p *Platform) Forget(ctx context.Context, t Turn) error {
 	return p.Studio.End(ctx, t.User, t.Conversation)
 }
 
-// Orders returns what a user has ordered, the newest first.
+// Orders returns the orders of a user, the newest first.
 func (p *Platform) Orders(ctx context.Context, user string) ([]Order, error) {
 	return studio.List[Order](ctx, p.Studio, user, orderKind)
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// input is what a turn begins with: what the user said, the prompt, and counters at zero. What was
-// said before is in the checkpoint.
+// input returns the input of a turn: the user's message, the prompt, and counters at zero. Earlier
+// messages are in the checkpoint.
 func input(prompt, text string) state.Update {
 	return append(fresh(prompt), Messages.Put(llm.User(text)))
 }
 
-// fresh is the input of a turn without the message.
+// fresh returns the input of a turn without the message.
 func fresh(prompt string) state.Update {
 	return state.Update{
 		SystemPrompt.Put(prompt),
@@ -24,7 +24,7 @@ func fresh(prompt string) state.Update {
 	}
 }
 
-// A ToolResult is what came of a call, for whoever reads the state.
+// A ToolResult is the result of a tool call, for programs that read the state.
 type ToolResult struct {
 	CallID string `json:"callId"`
 	Tool   string `json:"tool"`
@@ -44,7 +44,7 @@ type Job struct {
 	Type string `json:"type,omitempty"`
 }
 
-// document is the state as one JSON document, in the form that programs in JavaScript keep it in.
+// document returns the state as one JSON document, with the messages in LangChain's form.
 func document(s state.View) (json.RawMessage, error) {
 	said, err := llm.ToLangChain(Messages.Get(s))
 	if err != nil {
@@ -58,5 +58,5 @@ func document(s state.View) (json.RawMessage, error) {
 	})
 }
 
-// list is a list that is never null in JSON.
+// list returns a copy of l that is never null in JSON.
 func list[E any](l []E) []E { return append([]E{}, l...) }

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// after returns the state behind supersteps that write, stored and read again.
+// after returns the state of a thread after one run for each step, read from the store.
 func after(t *testing.T, steps ...state.Update) state.View {
 	t.Helper()
 	b := graph.New("steps", kai.Messages, kai.SystemPrompt, kai.ToolResults, kai.CollectedProducts, kai.Iteration,
@@ -32,7 +32,7 @@ func after(t *testing.T, steps ...state.Update) state.View {
 	return snap
 }
 
-// What each channel of the state begins with, and what becomes of two writes.
+// Each channel has its default before the first write, and its reducer merges two writes.
 func TestState(t *testing.T) {
 	t.Parallel()
 	texts := func(s state.View) any {

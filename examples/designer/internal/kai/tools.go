@@ -26,13 +26,13 @@ const (
 	sceneKind = "scene"
 )
 
-// desk is what the tools work on.
+// desk implements the tools, and has the catalogue and the database that they use.
 type desk struct {
 	catalogue *catalogue.Catalogue
 	studio    *studio.DB
 }
 
-// caller is for whom a tool works. It is set by the program, and no argument of the model's.
+// caller is the memory scope of the user for whom a tool works. The program sets it; the model cannot.
 type caller = tools.Bound[memory.Scope]
 
 // tools returns all tools of the platform.
@@ -55,7 +55,7 @@ func (d *desk) tools() (*tools.Set, error) {
 	)
 }
 
-// vocabulary tells the model which words the catalogue knows.
+// vocabulary lists the values of the catalogue, for the description of the search tool.
 func (d *desk) vocabulary() string {
 	c := d.catalogue
 	var b strings.Builder
@@ -94,7 +94,7 @@ type searchInput struct {
 	Limit     int     `json:"limit,omitempty" jsonschema:"how many to return; 5 if left out, 20 at most"`
 }
 
-// query returns the query of the catalogue.
+// query converts the arguments to a query of the catalogue.
 func (in searchInput) query() catalogue.Query {
 	return catalogue.Query{
 		Text: in.Query, Categories: listOf(in.Category), Materials: listOf(in.Material), Colours: listOf(in.Colour), Styles: listOf(in.Style),
@@ -202,7 +202,7 @@ func (d *desk) generate(ctx context.Context, in sceneInput) (tools.Result, error
 	return result(kept.Job, GenerationJob.Put(&kept.Job))
 }
 
-// A Scene is a job with its model.
+// A Scene is a job with its 3D model.
 type Scene struct {
 	Job
 	Model string `json:"model"`
@@ -222,16 +222,16 @@ func (d *desk) quote(ctx context.Context, in quoteInput) (tools.Result, error) {
 	return result(billOf(kept))
 }
 
-// An Order is of a quote.
+// An Order is a submitted order of a quote.
 type Order struct {
 	ID      string  `json:"id"`
 	QuoteID string  `json:"quote_id"`
 	Total   float64 `json:"total_eur"`
-	// CallKey is that of the call which submitted it.
+	// CallKey is the idempotency key of the call that submitted the order.
 	CallKey string `json:"call_key"`
 }
 
-// order submits. A quote is ordered once, whatever the model asks for and however often.
+// order submits the order of a quote. A quote can be ordered once; a second call fails.
 func (d *desk) order(ctx context.Context, in orderInput) (tools.Result, error) {
 	user := in.Caller.Value().User
 	q, err := d.quoteOf(ctx, in)
@@ -252,13 +252,13 @@ func (d *desk) order(ctx context.Context, in orderInput) (tools.Result, error) {
 	return result(b)
 }
 
-// result is an answer of a tool that also writes to the state.
+// result returns v as JSON, with writes to the state.
 func result(v any, writes ...state.Write) (tools.Result, error) {
 	text, err := json.Marshal(v)
 	return tools.Result{Text: string(text), Update: writes}, err
 }
 
-// name makes an id of a key: the same one when the call is made again.
+// name derives an id from a key, so a call that runs again gets the same id.
 func name(kind, key string) string {
 	sum := sha256.Sum256([]byte(kind + key))
 	return kind + "-" + hex.EncodeToString(sum[:5])
