@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 )
 
-// Killed at any moment of a run with an order, and started again, the program continues the run by itself, and
-// the order is submitted once.
+// If the program is killed during a run with an order and started again, it continues the run by itself, and submits
+// the order once.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for name, newStore := range storesOf {
@@ -28,7 +28,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// waits begins a thread that waits for the approval of an order.
+// waits returns a thread that waits for the approval of an order, and the request that approves it.
 func waits(t *testing.T, s *process) (thread, approval string) {
 	t.Helper()
 	thread = s.thread(t)
@@ -51,7 +51,7 @@ func killedAt(t *testing.T, where store, event string, orders int) {
 	run := first.ask(t, "POST", "/threads/"+thread+"/runs/stream", approval)
 	readUntil(t, run.Body, event)
 	first.kill()
-	_, _ = io.Copy(io.Discard, run.Body) // what was sent before
+	_, _ = io.Copy(io.Discard, run.Body) // events that were sent before the kill
 	run.Body.Close()
 	goesOn(t, where, thread, approval, orders)
 }
@@ -61,9 +61,9 @@ func killedAfter(t *testing.T, where store, d time.Duration, orders int) {
 	first := where.serve(t)
 	thread, approval := waits(t, first)
 	killed := make(chan struct{})
-	time.AfterFunc(d, func() { _ = first.Process.Kill(); close(killed) }) // it is there, as it is not waited for yet
+	time.AfterFunc(d, func() { _ = first.Process.Kill(); close(killed) }) // the process exists, since Wait has not been called
 	if r, err := first.client.Post(first.url+"/threads/"+thread+"/runs/wait", "application/json", strings.NewReader(approval)); err == nil {
-		_, _ = io.Copy(io.Discard, r.Body) // it breaks off somewhere
+		_, _ = io.Copy(io.Discard, r.Body) // the kill may cut off the body
 		r.Body.Close()
 	}
 	<-killed
@@ -71,8 +71,8 @@ func killedAfter(t *testing.T, where store, d time.Duration, orders int) {
 	goesOn(t, where, thread, approval, orders)
 }
 
-// goesOn waits in a new process for the run that the last one left, and approves the order if that was never
-// taken.
+// goesOn starts a new process, waits for the last run of the thread to end, and approves the order if the thread
+// still waits for approval. Then the user must have that many orders.
 func goesOn(t *testing.T, where store, thread, approval string, orders int) {
 	t.Helper()
 	second := where.serve(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/examples/designer/internal/kai"
 )
 
-// What can not be done has a status and a message, and changes nothing.
+// An invalid request gets a status and a message, and changes nothing.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	for name, newStore := range storesOf {
@@ -102,7 +102,7 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// Everything that a person does in the page: with a token, nobody else sees it.
+// A user with a token chats, approves, remembers and deletes. Another user sees none of the user's data.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	for name, newStore := range storesOf {
@@ -112,7 +112,7 @@ func TestConversation(t *testing.T) {
 			s.token = "ann"
 			id := s.thread(t)
 			_, events := s.get(t, "POST", "/threads/"+id+"/runs/stream", said("find marble floor tiles and make a 3D scene of them"))
-			for _, want := range []string{"event: custom\n", `"price_eur"`, `"tool":"generate3D"`} { // products are told as they are found
+			for _, want := range []string{"event: custom\n", `"price_eur"`, `"tool":"generate3D"`} { // a tool emits products as it finds them
 				if !strings.Contains(events, want) {
 					t.Errorf("the events have no %q: %s", want, events)
 				}
@@ -169,7 +169,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// readUntil reads events until one of a name comes.
+// readUntil reads events up to the first one with the name.
 func readUntil(t *testing.T, r io.Reader, name string) {
 	t.Helper()
 	for lines := bufio.NewScanner(r); lines.Scan(); {
@@ -224,7 +224,7 @@ func TestBusyAndHangUp(t *testing.T) {
 			for {
 				status, result := s.get(t, "POST", "/api/sessions/"+id+"/resume", "")
 				if status == http.StatusConflict {
-					<-time.After(20 * time.Millisecond) // the run that was hung up has not ended yet; the server limits requests a second
+					<-time.After(20 * time.Millisecond) // the run of the client that hung up has not ended yet; the server limits requests per second
 					continue
 				}
 				if status != 200 || !strings.Contains(result, `"reason":"answered"`) || !strings.Contains(result, `"turnCount":3`) {
@@ -243,7 +243,7 @@ func TestBusyAndHangUp(t *testing.T) {
 	}
 }
 
-// until waits until the last turn of a conversation is where it is expected.
+// until waits until the result of a conversation's last turn has the reason.
 func (s *process) until(t *testing.T, id string, reason kai.Reason) {
 	t.Helper()
 	for {
@@ -255,7 +255,7 @@ func (s *process) until(t *testing.T, id string, reason kai.Reason) {
 		if r.Reason == reason {
 			return
 		}
-		<-time.After(5 * time.Millisecond) // the server limits requests a second
+		<-time.After(5 * time.Millisecond) // the server limits requests per second
 	}
 }
 

@@ -1,13 +1,13 @@
-// Command designer is the agent of a design platform. It finds products of a catalogue, makes 3D
-// scenes and quotes of them, and orders, each of which waits for a person. It knows in the next
-// conversation what was said in this one.
+// Command designer is the agent of a design platform. It finds products in a catalogue. It makes 3D
+// scenes, quotes and orders of them, each after a person's approval. It remembers facts about the
+// user for later conversations.
 //
 //	go run ./examples/designer "find oak chairs under 700 and quote 6 of the first"
 //	go run ./examples/designer yes
 //	go run ./examples/designer -serve 127.0.0.1:8080
 //
-// Read internal/kai first: it is the agent. Then internal/places, which opens what it keeps, and
-// internal/terminal or internal/api, by which people reach it.
+// Read internal/kai first: it is the agent. Then read internal/places, which opens the stores, and
+// internal/terminal and internal/api, through which people use the agent.
 package main
 
 import (
@@ -37,7 +37,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the program, and returns its status: 2 for a mistake of the user's.
+// run runs the program and returns its exit status: 2 for a mistake of the user.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parse(args, stdout)
 	if err == nil {
@@ -82,7 +82,7 @@ func (o options) do(ctx context.Context, in io.Reader, out, errs io.Writer) (err
 	}
 	defer func() { err = errors.Join(err, s.Close(o.drain)) }()
 	if listener != nil {
-		ctx, stop := signal.NotifyContext(ctx, os.Interrupt) // the terminal handles it by itself
+		ctx, stop := signal.NotifyContext(ctx, os.Interrupt) // the terminal handles Ctrl-C itself
 		context.AfterFunc(ctx, stop)                         // a second Ctrl-C ends the program at once
 		s.work()
 		fmt.Fprintf(out, "model: %s\nstore: %s\nhttp://%s\n", name, s.stores.Where, listener.Addr())
@@ -91,7 +91,7 @@ func (o options) do(ctx context.Context, in io.Reader, out, errs io.Writer) (err
 	return terminal.Terminal{Platform: s.Platform, Work: s.work, Model: name, In: in, Out: out}.Do(ctx, o.Request)
 }
 
-// serveOn serves the agents until the context ends. Then runs stop after their step, and the next process
+// serveOn serves the agents until the context ends. Then runs stop after their superstep, and the next process
 // continues them.
 func (o options) serveOn(ctx context.Context, l net.Listener, s *service) error {
 	graphs, err := s.Graphs()

@@ -21,7 +21,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// asProgram names the variable that makes this test be the program.
+// asProgram is the environment variable that makes the test binary run the program.
 const asProgram = "DESIGNER_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -34,10 +34,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(pgtest.Main(m))
 }
 
-// A store is what the program is told of where to keep what it keeps.
+// A store has the environment and the flags that tell the program where to store its data.
 type store struct{ env, flags []string }
 
-// storesOf are made anew for each test.
+// storesOf has functions that make a new store for a test.
 var storesOf = map[string]func(t *testing.T) store{
 	"SQLite": func(t *testing.T) store { return store{flags: []string{"-data", t.TempDir()}} },
 	"PostgreSQL": func(t *testing.T) store {
@@ -57,7 +57,7 @@ func (s store) command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// says runs the program at a terminal that is none, and returns what it prints.
+// says runs the program with stdin as its input, and returns its output and its exit status.
 func (s store) says(t *testing.T, stdin string, args ...string) (string, int) {
 	t.Helper()
 	cmd := s.command(t, args...)
@@ -69,7 +69,7 @@ func (s store) says(t *testing.T, stdin string, args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// A process is the program as a process that serves.
+// A process is the program as a server, in another process.
 type process struct {
 	*exec.Cmd
 	url    string
@@ -106,7 +106,7 @@ func (s store) serve(t *testing.T, args ...string) *process {
 func (s *process) kill() {
 	s.client.CloseIdleConnections()
 	_ = s.Process.Kill() // it may have ended
-	_ = s.Wait()         // it was killed, and says so
+	_ = s.Wait()         // the error is the kill
 }
 
 func (s *process) ask(t *testing.T, method, path, body string) *http.Response {
@@ -128,7 +128,7 @@ func (s *process) ask(t *testing.T, method, path, body string) *http.Response {
 	return res
 }
 
-// get returns the status and the body of an answer.
+// get returns the status and the body of a response.
 func (s *process) get(t *testing.T, method, path, body string) (int, string) {
 	t.Helper()
 	res := s.ask(t, method, path, body)
@@ -140,7 +140,7 @@ func (s *process) get(t *testing.T, method, path, body string) (int, string) {
 	return res.StatusCode, string(data)
 }
 
-// result reads the result of a turn.
+// result runs a turn of kai and returns its result.
 func (s *process) result(t *testing.T, body string) (r kai.Result) {
 	t.Helper()
 	status, text := s.get(t, "POST", "/api/agents/kai", body)
@@ -150,7 +150,7 @@ func (s *process) result(t *testing.T, body string) (r kai.Result) {
 	return r
 }
 
-// Each step is a process of its own.
+// A conversation at a terminal continues in a new process for each step.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	for name, newStore := range storesOf {
@@ -189,7 +189,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// Mistakes are told in a line, with a status.
+// For a mistake the program prints a message and returns a status.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -230,7 +230,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A catalogue of one's own is what is searched.
+// With -catalogue, the program searches the user's file.
 func TestOwnCatalogue(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mine.csv")
@@ -244,7 +244,7 @@ func TestOwnCatalogue(t *testing.T) {
 	}
 }
 
-// thread makes a thread of the server.
+// thread creates a thread on the server and returns its id.
 func (s *process) thread(t *testing.T) string {
 	t.Helper()
 	var made struct {
@@ -302,12 +302,12 @@ func (s state) text() string { return s.Values.Messages[len(s.Values.Messages)-1
 
 const modes = `"assistant_id":"kai","stream_mode":["messages-tuple","custom","updates","tools"]`
 
-// said is a request to run kai with a message.
+// said returns a request that runs kai with a message.
 func said(text string) string {
 	return fmt.Sprintf(`{%s,"input":{"messages":[{"role":"user","content":%q}]}}`, modes, text)
 }
 
-// approved is a request that approves the call that waits.
+// approved returns a request that approves the waiting call.
 func approved(t *testing.T, s state) string {
 	t.Helper()
 	if len(s.Tasks) != 1 || len(s.Tasks[0].Interrupts) != 1 {

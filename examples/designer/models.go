@@ -18,9 +18,9 @@ import (
 	"github.com/weft-go/weft/memory/extract"
 )
 
-// models selects the model of an agent: the one that LLM_MODEL names, else the one that the agent's
-// configuration names for the provider, else the provider's default. Without a provider it is the
-// offline model.
+// models returns a function that selects the model of an agent, and a name of the models for people.
+// The function selects the model in LLM_MODEL, else the model of the agent's configuration for the
+// provider, else the provider's default. Without a provider it selects the offline model.
 func (o options) models(ctx context.Context, agents kai.Configs) (func(kai.Config) (llm.Model, error), string, error) {
 	config, err := providers.Read(os.Getenv)
 	if errors.Is(err, providers.ErrUnset) {
@@ -51,7 +51,8 @@ func modelOf(c kai.Config, provider providers.Config, chosen string) string {
 	return provider.Model
 }
 
-// embedder is who makes vectors of memories, or nil: then they are found by words.
+// embedder returns the embedder that the environment configures, or nil. Without an embedder, facts are
+// found by words.
 func embedder(ctx context.Context) (memory.Embedder, error) {
 	e, err := providers.EmbedderFromEnv(ctx)
 	if errors.Is(err, providers.ErrUnset) {
@@ -63,7 +64,7 @@ func embedder(ctx context.Context) (memory.Embedder, error) {
 	return e, nil
 }
 
-// learning says how a turn is learned: by the agent's model, or by rules where that is the offline one.
+// learning returns the options for learning turns: with the model, or with rules for the offline model.
 func learning(model llm.Model) extract.Options {
 	if _, ok := model.(offline.Model); ok {
 		return extract.Options{Extractor: offline.Extractor, Verifier: offline.Verifier}

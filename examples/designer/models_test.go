@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm/providers"
 )
 
-// The model is that of the environment, else that of the agent, else that of the provider.
+// modelOf returns the model of the environment, else of the agent, else of the provider.
 func TestModelOf(t *testing.T) {
 	t.Parallel()
 	agents, err := kai.ReadConfigs(nil)

@@ -68,7 +68,7 @@ func parse(args []string, out io.Writer) (o options, err error) {
 	return o, nil
 }
 
-// parts is what a platform is made of, but for its stores, and the name of the model.
+// parts returns the parts of a platform without its stores, and the name of the model.
 func (o options) parts(ctx context.Context, logger *slog.Logger) (p kai.Parts, name string, err error) {
 	p.Logger, p.Workspace = logger, o.Workspace
 	var agents []byte

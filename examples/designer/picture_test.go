@@ -14,10 +14,10 @@ import (
 
 var update = flag.Bool("update", false, "write the picture of the README again")
 
-// quoteID is new in each run.
+// quoteID matches the id of a quote, which differs in each run.
 var quoteID = regexp.MustCompile(`Q-[0-9a-f]+`)
 
-// The picture of the README is what the program prints. With -update the test draws it.
+// The picture of the README shows the output of the program. With -update the test writes the picture.
 func TestPictureOfTheReadme(t *testing.T) {
 	t.Parallel()
 	s := storesOf["SQLite"](t)

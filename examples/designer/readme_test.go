@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The lines of the README print what the README says.
+// The commands in the README print the output that the README shows.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"sh", "curl"} {

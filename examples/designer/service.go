@@ -17,10 +17,10 @@ import (
 type service struct {
 	*kai.Platform
 	stores *places.Stores
-	stop   func() // ends the work, and waits for it
+	stop   func() // stops the goroutine of work, and waits for it
 }
 
-// open opens the stores that the environment names, and puts the platform together.
+// open opens the stores that the environment selects, and makes a platform with them.
 func (o options) open(ctx context.Context, p kai.Parts) (*service, error) {
 	st, err := places.Open(ctx, places.Options{Data: o.data, Schema: o.schema, Lease: o.lease})
 	if err != nil {
@@ -58,15 +58,15 @@ func assemble(ctx context.Context, p kai.Parts, st *places.Stores) (*kai.Platfor
 	return platform, nil
 }
 
-// work learns turns as they come, until the service is closed. Without it they are learned when that happens.
+// work starts to learn turns in the background, until the service is closed. Without work, Close learns the turns.
 func (s *service) work() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
-	work.Go(func() { _ = s.Learner.Work(ctx) }) // its error is that of the context
+	work.Go(func() { _ = s.Learner.Work(ctx) }) // the error is the context's
 	s.stop = func() { cancel(); work.Wait() }
 }
 
-// Close learns what is still to be learned, for so long, and closes the stores. What is left stays in the queue.
+// Close learns the turns in the queue, for at most patience, and closes the stores. Other turns stay in the queue.
 func (s *service) Close(patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -26,7 +26,7 @@ const (
 	bobID         = "22222222-2222-4222-8222-222222222222"
 )
 
-// tokenOf is an access token as a project makes it.
+// tokenOf returns an access token of a user, in the form of a Supabase project.
 func tokenOf(user, secret string) string {
 	part := func(v map[string]any) string {
 		data, err := json.Marshal(v)
@@ -43,7 +43,7 @@ func tokenOf(user, secret string) string {
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// rows returns what a query yields, a text for each row.
+// rows returns the rows of a query, each as one string.
 func rows(t *testing.T, conn *pgx.Conn, sql string, args ...any) []string {
 	t.Helper()
 	found, err := conn.Query(t.Context(), sql, args...)
@@ -60,7 +60,8 @@ func rows(t *testing.T, conn *pgx.Conn, sql string, args ...any) []string {
 const columnsOf = `SELECT column_name || ' ' || data_type || CASE is_nullable WHEN 'YES' THEN ' null' ELSE '' END
 	FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1 ORDER BY ordinal_position`
 
-// In a project the program keeps what other programs of the project read, and knows its users.
+// In a Supabase project the program stores documents and memories in tables that other programs read, and verifies
+// the tokens of the project's users.
 func TestSupabase(t *testing.T) {
 	t.Parallel()
 	database := supatest.Database(t, nil)
@@ -147,7 +148,7 @@ func TestSupabase(t *testing.T) {
 		if got := rows(t, conn, mine); len(got) != 1 || got[0] != annID+" studio context Previously discussed marble flooring" {
 			t.Errorf("the memories are %q", got)
 		}
-		for user, want := range map[string]int{annID: 1, bobID: 0} { // whose they are is held by auth.uid()
+		for user, want := range map[string]int{annID: 1, bobID: 0} { // row-level security compares user_id with auth.uid()
 			tx, err := conn.Begin(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -196,7 +197,7 @@ func TestSupabase(t *testing.T) {
 	})
 }
 
-// missing wants errors that name the table.
+// missing fails unless each operation on the table returns an error that names it.
 func missing(t *testing.T, database, what string) {
 	t.Helper()
 	project, err := supacheckpoint.Open(t.Context(), database, supacheckpoint.Options{

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// A Conversation is a user's, with one agent.
+// A Conversation is a conversation of a user with one agent.
 type Conversation struct {
 	ID, User, Agent, Title string
 	Updated                time.Time
 }
 
-// Begin makes a conversation, and says what was said in it; a title that is there stays. An id that
-// is somebody else's, or of another agent, is [ErrNotFound].
+// Begin stores a conversation, or sets the time and an empty title of the stored one. If the id belongs
+// to another user or agent, Begin returns [ErrNotFound].
 func (d *DB) Begin(ctx context.Context, c Conversation) error {
 	result, err := d.db.ExecContext(ctx, d.in(`INSERT INTO designer_conversation (id, user_id, agent_id, title, updated) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (id) DO UPDATE SET updated = excluded.updated,
@@ -33,7 +33,7 @@ func (d *DB) Begin(ctx context.Context, c Conversation) error {
 
 const conversations = `SELECT id, user_id, agent_id, title, updated FROM designer_conversation `
 
-// Conversation returns a conversation, if it is the user's.
+// Conversation returns a conversation of a user, or [ErrNotFound].
 func (d *DB) Conversation(ctx context.Context, user, id string) (Conversation, error) {
 	found, err := d.list(ctx, conversations+`WHERE user_id = ?1 AND id = ?2`, user, id)
 	if err == nil && len(found) == 0 {
@@ -45,7 +45,7 @@ func (d *DB) Conversation(ctx context.Context, user, id string) (Conversation, e
 	return found[0], nil
 }
 
-// Conversations returns a user's newest conversations.
+// Conversations returns up to 100 conversations of a user, newest first.
 func (d *DB) Conversations(ctx context.Context, user string) ([]Conversation, error) {
 	return d.list(ctx, conversations+`WHERE user_id = ?1 ORDER BY updated DESC, id LIMIT 100`, user)
 }
@@ -62,7 +62,7 @@ func (d *DB) list(ctx context.Context, statement string, args ...any) (out []Con
 	return out, err
 }
 
-// End removes a conversation. What was ordered in it stays.
+// End removes a conversation. Its quotes, orders and scenes stay.
 func (d *DB) End(ctx context.Context, user, id string) error {
 	_, err := d.db.ExecContext(ctx, d.in(`DELETE FROM designer_conversation WHERE user_id = ?1 AND id = ?2`), user, id)
 	return err

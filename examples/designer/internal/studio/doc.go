@@ -1,4 +1,4 @@
-// Package studio keeps what the platform does for its users: which conversations they have,
-// quotes, orders and 3D scenes. Nothing of it happens twice for one key, which is how a
-// call that is made again after a crash does no harm.
+// Package studio stores the conversations, quotes, orders and 3D scenes of the platform's users.
+// It stores one quote, order or scene for a key, so a call that is repeated after a crash does not
+// make a second one.
 package studio

@@ -8,11 +8,11 @@ import (
 	"github.com/weft-go/weft/examples/designer/internal/catalogue"
 )
 
-// maxScene is how many products a scene may have.
+// maxScene is the maximum number of products in a scene.
 const maxScene = 40
 
-// Scene returns products as a 3D model in the format of Wavefront (.obj), in metres: a box for each,
-// as large as the product is, side by side in rows on a floor.
+// Scene returns products as a 3D model in the Wavefront format (.obj), in metres. Each product is a
+// box of its size, and the boxes stand in rows on a floor.
 func Scene(title string, products []catalogue.Product) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", strings.Join(strings.Fields(title), " "))
@@ -36,7 +36,7 @@ func Scene(title string, products []catalogue.Product) string {
 	return b.String()
 }
 
-// metres is a size in metres; half a metre where a catalogue does not say.
+// metres converts a size to metres. An unknown size becomes half a metre.
 func metres(cm float64) float64 {
 	if cm <= 0 {
 		return 0.5

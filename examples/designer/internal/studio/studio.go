@@ -15,7 +15,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// ErrNotFound says that there is no such thing, or that it is somebody else's.
+// ErrNotFound says that a conversation or record does not exist, or that it belongs to another user.
 var ErrNotFound = errors.New("studio: not found")
 
 // A DB holds the records. It is safe for concurrent use.
@@ -24,7 +24,7 @@ type DB struct {
 	postgres bool
 }
 
-// A record is a quote, an order or a scene. Its key is that of the call that made it.
+// tables creates the tables. A record is a quote, an order or a scene. Only one record can have a call_key.
 const tables = `
 CREATE TABLE IF NOT EXISTS designer_conversation (
 	id TEXT PRIMARY KEY, user_id TEXT NOT NULL, agent_id TEXT NOT NULL, title TEXT NOT NULL, updated BIGINT NOT NULL);
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS designer_record (
 	call_key TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, user_id TEXT NOT NULL, body TEXT NOT NULL, made BIGINT NOT NULL);
 CREATE INDEX IF NOT EXISTS designer_record_user ON designer_record (user_id, kind, made)`
 
-// OpenSQLite opens the records in a file, and makes it if there is none.
+// OpenSQLite opens the database in a file, and creates the file if it does not exist.
 func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would let everybody read it
 	if err != nil {
@@ -50,7 +50,7 @@ func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	return migrated(ctx, &DB{db: db})
 }
 
-// OpenPostgres opens the records in a schema of a database, and makes what is not there.
+// OpenPostgres opens a schema of a database, and creates the schema and its tables if they do not exist.
 func OpenPostgres(ctx context.Context, address, schema string) (*DB, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -79,7 +79,7 @@ func migrated(ctx context.Context, d *DB) (*DB, error) {
 // Close closes the database.
 func (d *DB) Close() error { return d.db.Close() }
 
-// in writes a statement as the database wants it: ?1 is $1 in PostgreSQL.
+// in returns a statement in the syntax of the database: ?1 becomes $1 for PostgreSQL.
 func (d *DB) in(statement string) string {
 	if d.postgres {
 		return strings.ReplaceAll(statement, "?", "$")
@@ -87,8 +87,8 @@ func (d *DB) in(statement string) string {
 	return statement
 }
 
-// Keep keeps a record under the key of the call that makes it, and returns what is kept: this, or
-// what an earlier try of the same call kept.
+// Keep stores value as a record, unless a record already has the key. It returns the stored value of
+// the key.
 func Keep[T any](ctx context.Context, d *DB, r Record, value T) (T, error) {
 	var kept T
 	body, err := json.Marshal(value)
@@ -106,10 +106,10 @@ func Keep[T any](ctx context.Context, d *DB, r Record, value T) (T, error) {
 	return scan[T](d.db.QueryRowContext(ctx, d.in(`SELECT body FROM designer_record WHERE call_key = ?1 AND user_id = ?2`), r.Key, r.User))
 }
 
-// A Record says what is kept. Its Key is that of the call.
+// A Record identifies a stored value. [Keep] stores one record for a Key.
 type Record struct{ Key, ID, Kind, User string }
 
-// Get returns the record of an id and a kind, if it is the user's.
+// Get returns the record with an id and a kind, if it belongs to the user, or [ErrNotFound].
 func Get[T any](ctx context.Context, d *DB, user, kind, id string) (T, error) {
 	return scan[T](d.db.QueryRowContext(ctx, d.in(`SELECT body FROM designer_record WHERE id = ?1 AND kind = ?2 AND user_id = ?3`), id, kind, user))
 }

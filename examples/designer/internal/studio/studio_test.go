@@ -44,7 +44,7 @@ func closing(t *testing.T) func(*studio.DB, error) *studio.DB {
 	}
 }
 
-// However many keep a record of one key at once, one is kept, and all are told which.
+// Of several concurrent calls of Keep with one key, one stores its value, and all return that value.
 func TestKeepOnce(t *testing.T) {
 	t.Parallel()
 	for name, open := range places {
@@ -161,7 +161,7 @@ func ExampleScene() {
 	// f 4 8 5 1
 }
 
-// Others on the machine cannot read the records.
+// Other users of the machine cannot read the file.
 func TestFileIsPrivate(t *testing.T) {
 	t.Parallel()
 	made, older := filepath.Join(t.TempDir(), "studio.db"), filepath.Join(t.TempDir(), "studio.db")

@@ -1,5 +1,5 @@
-// Package terminal is how a person reaches the platform at a terminal: a message, the answer to a question, a look at
-// what there is.
+// Package terminal connects a person at a terminal to the platform: it sends messages, answers questions, and prints
+// orders, memories and scenes.
 package terminal
 
 import (
@@ -29,12 +29,12 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A Terminal is the user's end.
+// A Terminal serves one user of a platform, at a terminal.
 type Terminal struct {
 	*kai.Platform
-	// Work learns what was said, in the background, until the program ends.
+	// Work starts to learn turns in the background, until the program ends.
 	Work func()
-	// Model is what the model is called.
+	// Model is the name of the model.
 	Model string
 	In    io.Reader
 	Out   io.Writer
@@ -43,12 +43,12 @@ type Terminal struct {
 	interrupts chan os.Signal // Ctrl-C, also between two turns
 }
 
-// A Request is what the user asks for.
+// A Request is a command of the user.
 type Request struct {
 	Agent, Conversation, Workspace string
-	// Message is said. Without one the terminal goes on with a turn that broke off, or reads messages.
+	// Message is sent to the agent. Without one the terminal resumes an unfinished turn, or reads messages.
 	Message string
-	// Instead, it prints one of these: the graph, the orders, what is known, the model of a scene.
+	// Each of these has the terminal only print: the graph, the orders, the memories, or the model of a scene.
 	Draw, Orders, Memories bool
 	Scene                  string
 }
@@ -56,7 +56,7 @@ type Request struct {
 // local is the user of a terminal.
 const local = "local"
 
-// Do does what the user asks for. Ctrl-C ends a turn, and the program if none is under way.
+// Do executes a request. Ctrl-C ends a turn, or the program if no turn runs.
 func (t Terminal) Do(ctx context.Context, r Request) error {
 	t.console, t.interrupts = console.New(t.In, t.Out), make(chan os.Signal, 1)
 	if r.Draw || r.Scene != "" || r.Orders || r.Memories {
@@ -79,7 +79,7 @@ func (t Terminal) Do(ctx context.Context, r Request) error {
 	case err == nil && !snap.Done() && len(snap.Pauses) == 0:
 		return t.interruptible(ctx, func(ctx context.Context) error { return t.show(t.Resume(ctx, turn)) })
 	}
-	t.Work() // this takes longer than a turn
+	t.Work() // a conversation takes long, so its turns are learned meanwhile
 	t.console.Say(console.Faint, "model: %s\nconversation: %s", t.Model, r.Conversation)
 	if snap != nil {
 		t.ask(snap)
@@ -111,7 +111,7 @@ func (t Terminal) interruptible(ctx context.Context, fn func(context.Context) er
 	return fn(ctx)
 }
 
-// interrupted is the status of a program that Ctrl-C has ended.
+// interrupted is the exit status of a program that Ctrl-C has ended.
 const interrupted = 130
 
 // converse reads messages until the input ends.
@@ -128,7 +128,7 @@ func (t Terminal) converse(ctx context.Context, turn kai.Turn) error {
 			return err
 		}
 		if !given || err != nil {
-			return ctx.Err() // Ctrl-C at the prompt is no mistake
+			return ctx.Err() // Ctrl-C at the prompt is no error
 		}
 		if text = strings.TrimSpace(text); text == "" {
 			continue
@@ -144,7 +144,7 @@ func (t Terminal) converse(ctx context.Context, turn kai.Turn) error {
 	}
 }
 
-// print prints what is asked for.
+// print prints the graph, a scene, the orders or the memories.
 func (t Terminal) print(ctx context.Context, r Request) error {
 	switch {
 	case r.Draw:
@@ -178,7 +178,7 @@ func (t Terminal) print(ctx context.Context, r Request) error {
 	return nil
 }
 
-// say is a message, or the answer to the questions that are open.
+// say sends a message, or answers all open questions with yes or no.
 func (t Terminal) say(ctx context.Context, turn kai.Turn, text string) error {
 	word, reason, _ := strings.Cut(text, " ")
 	yes, no := strings.EqualFold(word, "yes") && reason == "", strings.EqualFold(word, "no")
@@ -206,7 +206,7 @@ func (t Terminal) say(ctx context.Context, turn kai.Turn, text string) error {
 	return nil
 }
 
-// show shows what happens.
+// show prints the chunks of a run.
 func (t Terminal) show(chunks iter.Seq2[kai.Chunk, error]) error {
 	defer t.console.End()
 	for chunk, err := range chunks {
@@ -265,18 +265,18 @@ func details(c llm.ToolCall) string {
 	return ": " + strings.Join(parts, ", ")
 }
 
-// ask asks the questions that are open.
+// ask prints the open questions.
 func (t Terminal) ask(snap *graph.Snapshot) {
 	open, err := agent.Approval.Open(snap)
 	if err != nil {
-		return // the next message says so
+		return // the next answer reports the error
 	}
 	for _, q := range open {
 		t.question(q.Prompt)
 	}
 }
 
-// question asks a person to approve a call, with all that the approval binds.
+// question asks a person to approve a call, and shows the preview or arguments and the bound values.
 func (t Terminal) question(q tools.Question) {
 	t.console.Say(console.Bold, "%s?", t.title(q.Tool))
 	var bill kai.Bill
