@@ -1,4 +1,4 @@
-// Package api has the routes of the platform beside those of its server.
+// Package api adds the platform's own HTTP routes to a server.
 package api
 
 import (
@@ -24,7 +24,7 @@ const (
 	maxMessage = 20_000   // bytes of a message
 )
 
-// A request has the user and the conversation that it is about.
+// A request is an HTTP request with its user and conversation.
 type request struct {
 	*http.Request
 	kai.Turn
@@ -32,7 +32,7 @@ type request struct {
 
 type routes struct{ *kai.Platform }
 
-// Handle adds the routes to a server. The workspace is that of the platform, and never a request's.
+// Handle adds the routes to a server. All requests use the platform's workspace.
 func Handle(to *server.Server, p *kai.Platform) {
 	s := routes{p}
 	for pattern, fn := range map[string]func(http.ResponseWriter, request) error{
@@ -80,7 +80,7 @@ func refused(err error) error {
 	return err
 }
 
-// of finds the conversation of a request, which has to be the caller's.
+// of finds the conversation of a request and calls fn. The conversation must belong to the caller.
 func (s routes) of(fn func(http.ResponseWriter, request) error) func(http.ResponseWriter, request) error {
 	return func(w http.ResponseWriter, r request) error {
 		c, err := s.Studio.Conversation(r.Context(), r.User, r.PathValue("id"))
@@ -139,7 +139,7 @@ func (s routes) answer(w http.ResponseWriter, r request) error {
 	return send(w, result, err)
 }
 
-// resume continues a run that broke off.
+// resume continues an unfinished turn.
 func (s routes) resume(w http.ResponseWriter, r request) error {
 	result, err := kai.Last(s.Resume(r.Context(), r.Turn))
 	return send(w, result, err)
@@ -185,7 +185,7 @@ func (s routes) listSessions(w http.ResponseWriter, r request) error {
 	return jsonhttp.Write(w, http.StatusOK, out)
 }
 
-// known is where the memories of the caller are.
+// known returns the memory scope of the caller.
 func (r request) known() memory.Scope {
 	return memory.Scope{Workspace: r.Workspace, User: r.User}
 }
@@ -205,7 +205,7 @@ func (s routes) listMemories(w http.ResponseWriter, r request) error {
 	return jsonhttp.Write(w, http.StatusOK, out)
 }
 
-// remember stores what a user wants all agents to know.
+// remember stores a memory of the user for all agents.
 func (s routes) remember(w http.ResponseWriter, r request) error {
 	var in struct {
 		Type    memory.Kind `json:"type"`

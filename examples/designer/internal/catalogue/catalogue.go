@@ -16,13 +16,13 @@ import (
 //go:embed products.csv
 var own []byte
 
-// ErrNotCatalogue says that a file holds no products.
+// ErrNotCatalogue says that a file is not a valid catalogue.
 var ErrNotCatalogue = errors.New("not a catalogue")
 
-// maxSize is how large a file may be: all of it is kept in memory.
+// maxSize is the maximum size of a file, which Read reads into memory.
 const maxSize = 16 << 20
 
-// A Product is a row of a catalogue. What a row does not say is empty, or 0.
+// A Product is a row of a catalogue. A field without a value in the row is empty or 0.
 type Product struct {
 	ID       string  `json:"id"`
 	Name     string  `json:"name"`
@@ -50,9 +50,9 @@ type Catalogue struct {
 // Own returns the catalogue that comes with this package.
 func Own() (*Catalogue, error) { return Read(bytes.NewReader(own)) }
 
-// Read reads a catalogue: UTF-8, with a line of headings. It needs the columns id, name, category
-// and price_eur, takes the others of [Product], and passes over the rest. An error says which line
-// is wrong, and is an [ErrNotCatalogue].
+// Read reads a catalogue: CSV in UTF-8 with a header. The columns id, name, category and price_eur
+// are required, the other columns of [Product] are optional, and Read ignores all others. The error
+// for an invalid file is an [ErrNotCatalogue], and names the line of an invalid row.
 func Read(r io.Reader) (*Catalogue, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	switch {
@@ -134,10 +134,10 @@ func product(head, row []string) (p Product, err error) {
 	return p, nil
 }
 
-// Len returns how many products there are.
+// Len returns the number of products.
 func (c *Catalogue) Len() int { return len(c.products) }
 
-// Lookup returns the product of an id, whose case does not count.
+// Lookup returns the product with an id. Case does not matter.
 func (c *Catalogue) Lookup(id string) (Product, bool) {
 	i, ok := c.byID[id]
 	if !ok {
@@ -149,7 +149,7 @@ func (c *Catalogue) Lookup(id string) (Product, bool) {
 	return c.products[i], true
 }
 
-// Words returns the values of a column, each once, in order: of category, material, colour or style.
+// Words returns the distinct values of a column in order, for example of the materials.
 func (c *Catalogue) Words(column func(Product) string) []string {
 	var out []string
 	for _, p := range c.products {

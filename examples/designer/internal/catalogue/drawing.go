@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Drawing returns the address of the drawing of a product, for which [SVG] has the content.
+// Drawing returns the URL path of a product's drawing. [Product.SVG] returns the drawing.
 func Drawing(id string) string { return "/api/drawings/" + id + ".svg" }
 
-// colours are the colours of the catalogue for a page.
+// colours maps colours of the catalogue to colours of SVG.
 var colours = map[string]string{
 	"beige": "#d9c9a8", "black": "#3a3a3c", "blue": "#5b7fb0", "brown": "#8a6242", "clear": "#d5e3e6", "copper": "#b8734a", "gold": "#c7a24e",
 	"green": "#6f8f6a", "grey": "#9a9a98", "natural": "#cfae7e", "orange": "#d98943", "red": "#b5483f", "silver": "#b9bec2", "white": "#f1efe9",
 }
 
-// shapes draw a category in a square of 100 by 100 units, from the front.
+// shapes has an SVG drawing of each category from the front, in a square of 100 by 100 units.
 var shapes = map[string]string{
 	"chair":    `<path d="M30 12h40v30H30zM27 50h46v8H27zM29 58l-4 32M71 58l4 32M33 42v8M67 42v8"/>`,
 	"armchair": `<path d="M26 18h48v34H26zM14 40h12v30H14zM74 40h12v30H74zM26 52h48v18H26zM22 70v16M78 70v16"/>`,
@@ -34,7 +34,7 @@ var shapes = map[string]string{
 	"":         `<path d="M50 14l34 18v38L50 88 16 70V32zM16 32l34 18 34-18M50 50v38"/>`,
 }
 
-// alike has the shapes of other categories.
+// alike maps a category without a shape to a category with a similar one.
 var alike = map[string]string{"bench": "table", "rocking chair": "armchair", "office chair": "chair", "floor tile": "tile", "wall tile": "tile"}
 
 // SVG returns a neutral drawing of the product: the shape of its category in its colour.

@@ -10,8 +10,8 @@ import (
 // A Query says which products to look for. A product must meet every condition that is set. The zero Query
 // finds everything.
 type Query struct {
-	// Text has words that a product must have, all of them: in its id, name, category, material, colour, style,
-	// designer, maker or year.
+	// Text has words. A product must have each of them in its id, name, category, material, colour, style, designer,
+	// maker or year.
 	Text string
 	// Categories, Materials, Colours and Styles are values as in [Product]; a product must have one of each list
 	// that is not empty. A material may be a group of [Groups]. Case does not matter.
@@ -24,7 +24,7 @@ type Query struct {
 	MaxWidth, MaxDepth, MaxHeight float64
 	// Prefer has words; products with more of them come first.
 	Prefer string
-	// Dearest has the most expensive products first, in place of the cheapest.
+	// Dearest puts the most expensive products first, instead of the cheapest.
 	Dearest bool
 }
 
@@ -36,7 +36,7 @@ var Groups = map[string][]string{
 	"fabric": {"cotton", "wool"},
 }
 
-// Search returns the products that fit, at most limit, and how many fit in all.
+// Search returns at most limit products that fit, and the number of all products that fit.
 func (c *Catalogue) Search(q Query, limit int) ([]Product, int) {
 	hits := []Product{}
 	asked, liked := Tokens(q.Text), Tokens(q.Prefer)

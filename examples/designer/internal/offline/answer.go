@@ -12,13 +12,13 @@ const help = "Rules answer here, and no language model. They understand, for exa
 	"leather; how much is the Barcelona chair; quote 4 of the second; make a 3D scene of all of them. With a key in the environment " +
 	"a model answers."
 
-// failures begin the sentence about a step that failed or that a person refused.
+// failures has the start of the sentence about a call that failed, was refused, or has no tool.
 var failures = map[string]string{
 	"search_products": "The catalogue was not searched", "generate3D": "The scene was not made",
 	"createQuote": "The quote was not made", "submitOrder": "Nothing was ordered",
 }
 
-// answer tells the results of the steps, or why there are none.
+// answer returns the results of the steps as text, or the reason why there are none.
 func (d *dialogue) answer() string {
 	w := d.wanted
 	switch words := d.strange(); {
@@ -38,7 +38,7 @@ func (d *dialogue) answer() string {
 	return cmp.Or(strings.Join(parts, "\n\n"), help)
 }
 
-// told tells what the steps found and did.
+// told returns texts about the results of the steps.
 func (d *dialogue) told() []string {
 	w := d.wanted
 	var parts []string
@@ -59,7 +59,7 @@ func (d *dialogue) told() []string {
 	return parts
 }
 
-// list tells the products that a search found, and the conditions that they meet.
+// list returns a text of the products that a search found and the conditions that they meet.
 func (d *dialogue) list(conditions string, found result) string {
 	text := fmt.Sprintf("%s (%s)", products(found.All), conditions)
 	if len(found.Products) < found.All {
@@ -78,7 +78,7 @@ func (d *dialogue) list(conditions string, found result) string {
 	return text
 }
 
-// outcome tells the result of a call that changes something, or why a call failed.
+// outcome returns a text about the result of a call that changes something, or about a failed call.
 func (s step) outcome() string {
 	r := s.result
 	switch {
@@ -96,7 +96,7 @@ func (s step) outcome() string {
 	return text + "\n\nTotal: " + amountOf(r.Total) + " €."
 }
 
-// picked tells the products that the request picks out of a list, or why they are not clear.
+// picked returns lines about the products that the request picks from a list, or the reason why they are not clear.
 func (d *dialogue) picked() []string {
 	w := d.wanted
 	if w.tool+w.pronoun == "" && w.quantity+w.place == 0 && !w.products.cheapest {

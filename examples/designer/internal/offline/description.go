@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// A description says which products are meant.
+// A description has the conditions of a request on the products.
 type description struct {
 	args     map[string]any // of the search
-	limits   []string       // the price and the width, as they were said
+	limits   []string       // the price and the width, in the user's words
 	cheapest bool
-	strange  []string // words that have no place in it
+	strange  []string // words that the rules do not understand
 }
 
 // columns are arguments of the search whose values the catalogue lists.
@@ -25,15 +25,15 @@ var (
 	start = regexp.MustCompile(`^(?:(?:ok|please) )*(?:find|show|i need|is there|do you have|what|which)(?: me)? `)
 	price = regexp.MustCompile(`^(?:under|below) ([1-9][0-9]{0,2}(?:,[0-9]{3})+|[1-9][0-9]*)(?: €| euros?)?(?: |$)`)
 	width = regexp.MustCompile(`^not wider than (` + number + `) (cm|m|met(?:re|er)s?)(?: |$)`)
-	// plain is a word that can be of a name. A number cannot: the search would take "1950s" for the year 1950.
+	// plain matches a word that can be part of a name. A number cannot: the search would read "1950s" as the year 1950.
 	plain = regexp.MustCompile(`^\p{L}[\p{L}\p{N}]*(?:-\p{L}[\p{L}\p{N}]*)*$`)
 )
 
 const (
 	negators = " not no without "
-	// reserved words have a meaning at some places only. Elsewhere they are not understood.
+	// reserved words have a meaning in some positions only. In others the rules do not understand them.
 	reserved = negators + "about but or than under below "
-	// fillers say nothing of a product.
+	// fillers say nothing about a product.
 	fillers = " , a an and any by from in of ok please some the then with "
 )
 
@@ -56,7 +56,8 @@ func (p *description) read(v vocabulary, text string) {
 	}
 }
 
-// limit takes a price or a width, and returns how many words it is. A second one has no place.
+// limit reads a price or a width at the start of words, and returns its number of words. For no limit, or a second
+// price or width, it returns 0.
 func (p *description) limit(words []string) int {
 	text := strings.Join(words, " ")
 	name, most, m := "max_price", 0.0, price.FindStringSubmatch(text)
@@ -76,8 +77,9 @@ func (p *description) limit(words []string) int {
 	return len(strings.Fields(m[0]))
 }
 
-// value takes a value of the catalogue, such as "oak" or "not leather", and returns how many words it is. A second value
-// of a column has no place, and neither has one after "not leather and", which may be excluded too.
+// value reads a value of the catalogue at the start of words, such as "oak" or "not leather", and returns its number of
+// words. A second value of a column is not understood. Neither is any value after "not leather", since "not leather and
+// oak" may exclude both.
 func (p *description) value(v vocabulary, words []string) int {
 	negated := 0
 	if isIn(negators, words[0]) {
@@ -98,7 +100,8 @@ func (p *description) value(v vocabulary, words []string) int {
 	return n
 }
 
-// word takes a word that is no condition: it says nothing, or is of the id, the name, the designer or the maker.
+// word reads a word that is no limit or value: a filler, "cheapest", a word of an id, name, designer or maker, or a word
+// that the rules do not understand.
 func (p *description) word(word string) {
 	switch {
 	case isIn(fillers, word):
@@ -111,7 +114,7 @@ func (p *description) word(word string) {
 	}
 }
 
-// at returns the value with which a list of words begins, its column, and how many words it is.
+// at returns the value at the start of words, its column, and its number of words.
 func (v vocabulary) at(words []string) (column, value string, n int) {
 	for n := min(3, len(words)); n > 0; n-- {
 		said := strings.Join(words[:n], " ")
@@ -126,17 +129,17 @@ func (v vocabulary) at(words []string) (column, value string, n int) {
 	return "", "", 0
 }
 
-// any reports whether the description says more than "the cheapest".
+// any reports whether the description has a condition. "The cheapest" is not one.
 func (p *description) any() bool { return len(p.args) > 0 }
 
-// names are the words of the request that the catalogue does not list.
+// names returns the words of the request that are not values of the catalogue's columns.
 func (p *description) names() []string {
 	query, _ := p.args["query"].(string)
 	return strings.Fields(query)
 }
 
-// searches are the arguments of the searches that the description may mean: a "Barcelona chair" may be a chair, or have
-// the word "chair" in its name.
+// searches returns the arguments of the searches that the description may mean. In "Barcelona chair", the word "chair"
+// may be the category or part of the name.
 func (p *description) searches() []map[string]any {
 	asked := maps.Clone(p.args)
 	asked["limit"] = 10
@@ -150,7 +153,7 @@ func (p *description) searches() []map[string]any {
 	return []map[string]any{asked, named}
 }
 
-// tell tells the conditions of a search to a person.
+// tell returns the conditions of a search as text for a person.
 func (p *description) tell(search map[string]any) string {
 	var parts []string
 	for _, column := range columns {

@@ -8,15 +8,15 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// dialogue is what the model knows when it is asked.
+// dialogue has the content of a request to the model, as the rules use it.
 type dialogue struct {
 	tools  []string
 	words  vocabulary
-	facts  []string // what is known of the user
+	facts  []string // about the user
 	wanted wish     // of this turn
 	steps  []step   // of this turn
 	shown  []product
-	quote  string // what "it" orders: the last quote, if no list came after it
+	quote  string // the quote that "order it" means: the last one, unless a list came after it
 }
 
 // A step is a call of a tool and its result.
@@ -42,7 +42,7 @@ type result struct {
 	} `json:"lines"`
 }
 
-// A product is what the search tells of one.
+// A product is a product in a result of the search.
 type product struct {
 	ID      string  `json:"id"`
 	Name    string  `json:"name"`
@@ -100,15 +100,15 @@ func (d *dialogue) learn(prompt string) {
 	}
 }
 
-// take keeps the result of a call.
+// take adds a call and its result.
 func (d *dialogue) take(s step) {
 	if !s.failed {
-		_ = json.Unmarshal([]byte(s.text), &s.result) // what is no JSON tells nothing
+		_ = json.Unmarshal([]byte(s.text), &s.result) // a text that is not JSON is an empty result
 	}
 	d.steps = append(d.steps, s)
 	switch {
 	case s.tool == "createQuote":
-		d.quote = s.result.ID // none if it failed
+		d.quote = s.result.ID // "" if the call failed
 	case len(s.result.Products) > 0:
 		d.shown, d.quote = s.result.Products, ""
 	}
@@ -130,7 +130,7 @@ func (d *dialogue) found() bool {
 	return len(r.Products) > 0
 }
 
-// strange are the words of the request that the rules do not understand, and those that no product has.
+// strange returns the words of the request that the rules do not understand, and the names that no product has.
 func (d *dialogue) strange() []string {
 	words := d.wanted.products.strange
 	r, _ := d.did("search_products")
@@ -142,7 +142,7 @@ func (d *dialogue) strange() []string {
 	return words
 }
 
-// liked are the values of the catalogue that the user is known to prefer.
+// liked returns the values of the catalogue that the user prefers, according to the facts.
 func (d *dialogue) liked() (words []string) {
 	for _, fact := range d.facts {
 		said, ok := strings.CutPrefix(strings.ToLower(fact), "i prefer ")

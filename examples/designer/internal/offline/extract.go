@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/extract"
 )
 
-// shapes are sentences that say something worth knowing later.
+// shapes match sentences with facts that are worth remembering.
 var shapes = []struct {
 	kind memory.Kind
 	form *regexp.Regexp
@@ -50,12 +50,12 @@ func withoutFacts(said string) string {
 	})
 }
 
-// Extractor finds facts in a turn by rules, as a model's extractor does by asking.
+// Extractor finds facts in a turn by rules, without a model.
 var Extractor = extract.ExtractorFunc(func(_ context.Context, t extract.Turn) ([]extract.Proposal, error) {
 	return Facts(t.User), nil
 })
 
-// Verifier supports every fact of [Extractor], which copies the user's words and asks nobody.
+// Verifier supports every claim, since [Extractor] copies the user's words.
 var Verifier = extract.VerifierFunc(func(_ context.Context, claims []extract.Claim) ([]extract.Verdict, error) {
 	return slices.Repeat([]extract.Verdict{{Supported: true}}, len(claims)), nil
 })

@@ -1,8 +1,8 @@
-// Package offline is a model that needs no key and no network: rules that read a request, call the
-// tools of the platform and make sentences of what these return. The rules understand a few forms of
-// English, see request.go and description.go. They answer no request with a word that has no place in
-// it. They know of the catalogue what the description of its search tool says, and of the user what
-// the system prompt says: they see what a language model would see, and nothing else.
+// Package offline is a model that needs no key and no network. Its rules read a request, call the
+// tools of the platform, and make sentences of the results. The rules understand a few forms of
+// English; see request.go and description.go. They refuse a request with a word that they do not
+// understand. Like a language model, they see only the messages and the tools: the values of the
+// catalogue are in the description of the search tool, and facts about the user in the system prompt.
 package offline
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Model is the offline model. Pace is how long it waits before each word; zero means not at all. It may
-// be used by any number of goroutines.
+// Model is the offline model. Pace is its delay before each word of an answer. A Model is safe for
+// concurrent use.
 type Model struct{ Pace time.Duration }
 
 var _ llm.Model = Model{}
@@ -27,14 +27,14 @@ func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, e
 	return rules.Model{Reply: reply, Pace: m.Pace}.Stream(ctx, r)
 }
 
-// reply is the next message: tool calls while there is something to do, and then the answer.
+// reply returns the next message: a tool call, or the answer if there is no call to make.
 func reply(r llm.Request) llm.Message {
 	d := read(r)
 	tool, args := d.next()
 	if tool == "" || r.ToolChoice.Mode == llm.ToolsNone {
 		return llm.Assistant(d.answer())
 	}
-	arguments, _ := json.Marshal(args) // texts and numbers, which always have a form in JSON
+	arguments, _ := json.Marshal(args) // strings and numbers always encode
 	// The number of messages only grows, so no two calls of a conversation have one id.
 	return llm.Assistant("", llm.ToolCall{ID: fmt.Sprintf("call_%d", len(r.Messages)), Name: tool, Arguments: arguments})
 }

@@ -35,13 +35,13 @@ func (d *dialogue) next() (tool string, args map[string]any) {
 	if w.tool == "generate3D" {
 		return w.tool, map[string]any{"prompt": w.said, "product_ids": ids}
 	}
-	return "createQuote", map[string]any{"items": items} // also for an order
+	return "createQuote", map[string]any{"items": items} // an order needs a quote first
 }
 
 // lacks reports whether the agent does not have a tool.
 func (d *dialogue) lacks(tool string) bool { return tool != "" && !slices.Contains(d.tools, tool) }
 
-// search makes the next search, until one finds something.
+// search returns the call of the next search, or "" if all searches were made.
 func (d *dialogue) search() (tool string, args map[string]any) {
 	p := d.wanted.products
 	searches := p.searches()
@@ -55,7 +55,7 @@ func (d *dialogue) search() (tool string, args map[string]any) {
 	return "search_products", args
 }
 
-// chosen are the products that the request is about. A problem says why they are not clear.
+// chosen returns the products that the request means, or a problem that says why they are not clear.
 func (d *dialogue) chosen() (list []product, problem string) {
 	w := d.wanted
 	search, _ := d.did("search_products")
@@ -72,7 +72,7 @@ func (d *dialogue) chosen() (list []product, problem string) {
 		return []product{slices.MinFunc(d.shown, func(a, b product) int { return cmp.Compare(a.Price, b.Price) })}, ""
 	case len(d.shown) == 1:
 		return d.shown, ""
-	case strings.HasSuffix(w.pronoun, "them") && w.tool != "" && search.All == len(search.Products): // no more were found
+	case strings.HasSuffix(w.pronoun, "them") && w.tool != "" && search.All == len(search.Products): // the list has all products that were found
 		return d.shown, ""
 	}
 	return nil, "Which of them? Say for example: the second, the cheapest, or an id such as " + d.shown[0].ID + "."

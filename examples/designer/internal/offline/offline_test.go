@@ -39,7 +39,7 @@ func ask(t *testing.T, messages ...llm.Message) llm.Message {
 	return reply
 }
 
-// What is called for which words.
+// Each request leads to the wanted call or answer.
 func TestNext(t *testing.T) {
 	t.Parallel()
 	searched := []llm.Message{
@@ -103,7 +103,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// What a person refused is told, and nothing is built on it.
+// The answer reports a refused call, and the turn makes no further call.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	call := llm.ToolCall{ID: "1", Name: "createQuote", Arguments: []byte(`{}`)}
@@ -128,7 +128,7 @@ func FuzzModel(f *testing.F) {
 	f.Add("P001 Q-a 3d", "")
 	f.Fuzz(func(t *testing.T, said, answer string) {
 		if (llm.Request{Messages: []llm.Message{llm.User(said), llm.User(answer)}}).Validate() != nil {
-			return // no model is asked that
+			return // a model gets no invalid request
 		}
 		call := llm.ToolCall{ID: "1", Name: "search_products", Arguments: []byte(`{}`)}
 		for _, messages := range [][]llm.Message{{llm.User(said)}, {llm.User(said), llm.Assistant("", call), llm.ToolResult(call, answer)}} {

@@ -10,12 +10,12 @@ import (
 // A wish is a request as the rules understand it: the products, and the action on them.
 type wish struct {
 	said     string
-	tool     string // that does what is wished with the products; "" if they are only shown
+	tool     string // the tool for the action; "" if there is no action
 	products description
 	quantity int    // 0 if the request has none
 	place    int    // "the second" of a list is 2
 	pronoun  string // one of pronouns
-	quoteID  string // of "order Q-1a", or the last one of "order it"
+	quoteID  string // "Q-1a" in "order Q-1a", or the last quote in "order it"
 	recalls  bool   // "what do you know about me?"
 }
 
@@ -24,21 +24,21 @@ const number = `[1-9][0-9]{0,4}|one|two|three|four|five|six|seven|eight|nine|ten
 var (
 	// token is a word, an amount, or a character that is neither. The marks of a sentence are left out.
 	token = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)+|[\p{L}\p{N}'-]+|[^\s.?!:;]`)
-	// acting is a request to do something with products. Its groups are a description of products that comes before,
-	// the verb, a quantity and the target of the verb.
+	// acting matches a request to do something with products. Its groups are a description of products, the verb, a
+	// quantity and the target of the verb.
 	acting = regexp.MustCompile(`^(?:(?:(.*?) )?(?:,|and|then|ok|please) )??` +
 		`(quote|order|make a 3d scene of|how much (?:is|are|would|does)|how big is)` +
 		`(?: me)?(?: (` + number + `))?(?: of)?(?: the)? (.+?)(?: cost)?(?:(?: ,)? and how big is it)?$`)
 )
 
-// toolOf has the tools of verbs. A list of products answers the other verbs.
+// toolOf maps verbs to tools. A list of products answers the other verbs.
 var toolOf = map[string]string{"quote": "createQuote", "order": "submitOrder", "make a 3d scene of": "generate3D"}
 
 var pronouns = []string{"it", "them", "all of them"}
 
 var ordinals = strings.Fields("first second third fourth fifth sixth seventh eighth ninth tenth")
 
-// understand reads a request. Words that have no place in it are among the strange words of its products.
+// understand reads a request. The words that it does not understand are in products.strange.
 func understand(v vocabulary, said string) wish {
 	w := wish{said: said, products: description{args: map[string]any{}}}
 	text := strings.ToLower(strings.ReplaceAll(withoutFacts(said), "’", "'"))
@@ -59,14 +59,15 @@ func understand(v vocabulary, said string) wish {
 		p.read(v, text)
 	}
 	goesOn := m == nil && strings.HasPrefix(text, "and ") ||
-		p.any() && p.args["category"] == nil && p.args["query"] == nil // "under 700" may be about products of before
+		p.any() && p.args["category"] == nil && p.args["query"] == nil // "under 700" may mean products of an earlier list
 	if goesOn || w.tool == "generate3D" && w.quantity > 0 {
-		p.strange = strings.Fields(text) // as a whole
+		p.strange = strings.Fields(text) // the whole request is not understood
 	}
 	return w
 }
 
-// aim reads the target of a verb. It has no place if the request has described other products before.
+// aim reads the target of a verb. After a description of products, aim only understands an ordinal, a pronoun or
+// "cheapest".
 func (w *wish) aim(v vocabulary, target string) {
 	p := &w.products
 	place := slices.Index(ordinals, strings.TrimSuffix(target, " one"))
@@ -89,6 +90,6 @@ func count(word string) int {
 	if i := slices.Index(strings.Split(number, "|"), word); i > 0 {
 		return i
 	}
-	n, _ := strconv.Atoi(word) // 0 if it is none
+	n, _ := strconv.Atoi(word) // 0 if word is not a number
 	return n
 }

@@ -1,4 +1,4 @@
-// Package places opens what the platform keeps its data in.
+// Package places opens the stores of the platform.
 package places
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
-// Stores are what differs from place to place.
+// Stores has the stores of a platform, in SQLite, in PostgreSQL or in a Supabase project.
 type Stores struct {
 	Where       string
 	Checkpoints checkpoint.Store
@@ -46,15 +46,15 @@ type Stores struct {
 	close   []func() error
 }
 
-// Options say where the stores are: the folder of SQLite, the schema of PostgreSQL, and how long a process that
-// died holds its conversations there.
+// Options locate the stores: Data is the folder of SQLite, and Schema the schema in PostgreSQL. Lease is the time for
+// which a process that died holds its conversations in PostgreSQL.
 type Options struct {
 	Data, Schema string
 	Lease        time.Duration
 }
 
-// Open opens the stores that the environment names: SUPABASE_DB_URL or SUPABASE_URL a project, DATABASE_URL a
-// PostgreSQL, nothing SQLite.
+// Open opens the stores that the environment selects: a Supabase project if SUPABASE_DB_URL or SUPABASE_URL is set,
+// else PostgreSQL if DATABASE_URL is set, else SQLite.
 func Open(ctx context.Context, o Options) (*Stores, error) {
 	st := &Stores{}
 	if err := o.open(ctx, st); err != nil {
@@ -63,7 +63,7 @@ func Open(ctx context.Context, o Options) (*Stores, error) {
 	return st, nil
 }
 
-// Close closes the stores, in the order opposite to that of opening.
+// Close closes the stores in the reverse order of opening.
 func (st *Stores) Close() (err error) {
 	for _, fn := range slices.Backward(st.close) {
 		err = errors.Join(err, fn())
@@ -169,8 +169,9 @@ func (o Options) openSupabase(ctx context.Context, st *Stores) error {
 	return o.openPool(ctx, st, address, pgmemory.MigratePublic)
 }
 
-// Caller returns the user of a request: in a Supabase project whose tokens can be checked the user of
-// the token, else the one who knows the token, or "local" without credentials.
+// Caller returns a function that finds the user of a request. If the store is a Supabase project that
+// can verify tokens, it is the user of the token. Otherwise the hash of the token is the user's id,
+// and a request without a token comes from the user "local".
 func (st *Stores) Caller() func(*http.Request) (server.User, error) {
 	if st.project == nil || cmp.Or(os.Getenv("SUPABASE_URL"), os.Getenv("NEXT_PUBLIC_SUPABASE_URL"), os.Getenv("SUPABASE_JWT_SECRET")) == "" {
 		return func(r *http.Request) (server.User, error) {
@@ -178,7 +179,7 @@ func (st *Stores) Caller() func(*http.Request) (server.User, error) {
 			if err != nil || token == "" {
 				return server.User{ID: "local"}, err
 			}
-			sum := sha256.Sum256([]byte(token)) // a secret of the user's own choice, of which the hash is stored
+			sum := sha256.Sum256([]byte(token)) // the user chooses the token; only its hash is stored
 			return server.User{ID: hex.EncodeToString(sum[:])}, nil
 		}
 	}
