@@ -259,7 +259,7 @@ func (s *process) until(t *testing.T, id string, reason kai.Reason) {
 	}
 }
 
-// When it is told to end, the program stops runs where they can be resumed, and learns what was said.
+// On SIGTERM the program stops runs, which the next process continues, and learns the turns that ended.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	for name, newStore := range storesOf {
