@@ -26,7 +26,7 @@ type said struct {
 	CallID   string                      `json:"tool_call_id"`
 }
 
-// line is the message in a line: its type, and its text or the names of its calls.
+// line returns the message as one line: its type, and its text or the names of its calls.
 func (m said) line() string {
 	text, _ := m.Content.(string)
 	for _, c := range m.Calls {
@@ -61,7 +61,7 @@ func input(content any, more string) string {
 	return `{"assistant_id":"csvanalyst","input":{"messages":[{"role":"user","content":` + string(data) + `}]}` + more + `}`
 }
 
-// lines are the messages of a thread after a run.
+// lines runs a thread with a question, and returns its messages as lines.
 func (a *app) lines(thread, question string) []string {
 	a.t.Helper()
 	var state struct{ Messages []said }
@@ -73,7 +73,7 @@ func (a *app) lines(thread, question string) []string {
 	return out
 }
 
-// The page's thread is a session: its files and messages are in the tables, and leave with it.
+// A thread of the page is a session. Its files and messages are in the tables, until the thread is deleted.
 func TestThreadOfThePageIsASession(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})
@@ -134,7 +134,7 @@ func TestFileOfAThreadIsRemoved(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, a.uploadTo("/api/files?thread=none", "a.csv", sales).status)
 }
 
-// A run on the server streams the words of the answer, and the results of tools when they are there.
+// A run on the server streams the tool result and the words of the answer.
 func TestStreamOfAConversation(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})
@@ -166,7 +166,7 @@ func TestStreamOfAConversation(t *testing.T) {
 	assert.Contains(t, r.body, last, "the answer in the state has the id of its pieces")
 }
 
-// Images of a message reach the model, with those before, and are checked.
+// The images of a message and of earlier messages reach the model, and an invalid image is refused.
 func TestImagesOfAConversation(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewScript(llmtest.Say("one"), llmtest.Say("two"))
@@ -202,7 +202,7 @@ func TestCredentialsOfAnotherKind(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, a.do("GET", "/api/sessions", "", "Origin: https://evil.example").status)
 }
 
-// Killed in the middle of a run of the server, and started again, the program finishes the run.
+// A program that is killed in the middle of a run of the server finishes the run when it is started again.
 func TestServerIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]func(t *testing.T) []string{
@@ -220,7 +220,7 @@ func TestServerIsKilled(t *testing.T) {
 			r.Header.Set("Content-Type", "application/json")
 			res, err := first.client.Do(r)
 			require.NoError(t, err)
-			// It is killed when the tool has answered and the answer is being told.
+			// Kill the program after the tool result, while it streams the answer.
 			results := 0
 			for lines := bufio.NewScanner(res.Body); results < 1 && lines.Scan(); {
 				if strings.Contains(lines.Text(), `"type":"tool"`) {

@@ -15,8 +15,7 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// childFolder names the variable in which a test gives its folder to the process that
-// it starts.
+// childFolder names the variable that passes the folder of a test to its child process.
 const childFolder = "CSVANALYST_TEST_FOLDER"
 
 // child starts the program as a process of its own and returns its address, and a
@@ -56,7 +55,7 @@ func child(t *testing.T, folder, pace string, more ...string) (*app, func()) {
 	return a, kill
 }
 
-// Killed in the middle of an answer, and started again, the program goes on with it.
+// A program that is killed in the middle of an answer can resume the run when it is started again.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for name, more := range map[string]func(t *testing.T) []string{
@@ -77,7 +76,7 @@ func TestKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// It is killed when the tool has answered and the answer is being told.
+			// Kill the program after the tool result, while it streams the answer.
 			word := make([]byte, 3)
 			if _, err := io.ReadFull(res.Body, word); err != nil {
 				t.Fatal(err)
@@ -106,8 +105,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// resume goes on with a run. In PostgreSQL the process that was killed holds the
-// thread until its lease has run out.
+// resume resumes a run. In PostgreSQL it waits until the lease of the killed process has expired.
 func (a *app) resume(id string) string {
 	a.t.Helper()
 	for {

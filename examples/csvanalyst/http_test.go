@@ -31,7 +31,7 @@ func TestBadInput(t *testing.T) {
 	a := start(t, t.TempDir(), offline.Model{})
 	id := a.withFile("sales.csv", sales)
 	foreign := a.session()
-	a.token = "bob" // everything above is of somebody else
+	a.token = "bob" // another user owns everything above
 	others := id
 	id = a.withFile("mine.csv", sales)
 	const j = "Content-Type: application/json"
@@ -142,7 +142,7 @@ func TestNamesOfUploads(t *testing.T) {
 	}
 }
 
-// held is a model that waits before it answers.
+// held is a model that waits after the first word of its answer.
 func held(asked chan<- struct{}, release <-chan struct{}) llm.Model {
 	return llm.ModelFunc(func(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chunk, error] {
 		return func(yield func(llm.Chunk, error) bool) {
@@ -186,7 +186,7 @@ func TestSecondRequestOnABusySession(t *testing.T) {
 	}
 }
 
-// A client that hangs up ends the run. Nothing is lost: the run can be resumed.
+// If a client hangs up, its run ends and can be resumed.
 func TestHangUp(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}, 1), make(chan struct{})
@@ -206,7 +206,7 @@ func TestHangUp(t *testing.T) {
 	hangUp()
 	res.Body.Close()
 	var session api.Session
-	for !session.Unfinished { // the run is over when the thread says so and is not busy
+	for !session.Unfinished { // wait until the thread has an unfinished run
 		if err := json.Unmarshal([]byte(a.do("GET", "/api/sessions/"+id, "").body), &session); err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +266,7 @@ func TestAnswerIsStreamedAsText(t *testing.T) {
 	}
 }
 
-// pixel is the smallest image there is.
+// pixel returns an image of one pixel.
 func pixel(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -333,7 +333,7 @@ func TestPageIsServed(t *testing.T) {
 	}
 }
 
-// What an upload left that was killed is removed when the program starts again.
+// The program removes the remains of a killed upload when it starts.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

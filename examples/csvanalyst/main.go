@@ -3,8 +3,8 @@
 //
 //	go run ./examples/csvanalyst
 //
-// Read internal/analyst/graph.go for the graph, internal/api for the routes, and the other folders of internal for
-// what is CSV and SQL.
+// Read internal/analyst/graph.go for the graph, internal/api for the routes, and internal/csvdb for the import of
+// CSV files and the queries in SQL.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/weft-go/weft/server/ui"
 )
 
-// config is what flags and the environment say.
+// config has the settings from the flags and the environment.
 type config struct {
 	address, folder, database, schema string
 	hosts                             []string

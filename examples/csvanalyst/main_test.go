@@ -129,7 +129,7 @@ func (a *app) json(method, path, body string, headers ...string) reply {
 	return a.do(method, path, body, append(headers, "Content-Type: application/json")...)
 }
 
-// session makes one and returns its id.
+// session makes a session and returns its id.
 func (a *app) session() string {
 	a.t.Helper()
 	r := a.json("POST", "/api/sessions", "{}")
@@ -172,7 +172,7 @@ func (a *app) withFile(name, content string) string {
 	return id
 }
 
-// ask returns what the model says.
+// ask sends a question and returns the answer.
 func (a *app) ask(session, question string) string {
 	a.t.Helper()
 	body, err := json.Marshal(map[string]string{"message": question})

@@ -1,6 +1,6 @@
 package main
 
-// gemini reads the environment, in which a key in LLM_API_KEY alone is one for Gemini.
+// gemini returns getenv, with Gemini as the provider if LLM_API_KEY is set and no other variable names a provider.
 func gemini(getenv func(string) string) func(string) string {
 	for _, name := range []string{"LLM_PROVIDER", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MISTRAL_API_KEY", "OPENAI_BASE_URL", "OLLAMA_HOST"} {
 		if getenv(name) != "" {
@@ -15,7 +15,7 @@ func gemini(getenv func(string) string) func(string) string {
 	}
 }
 
-// greeting says once on the page that rules answer.
+// greeting returns the greeting of the chat page. With rules, the greeting says that no language model answers.
 func greeting(rules bool) string {
 	text := "Attach a CSV file, then ask about it. Every figure is computed from the file."
 	if rules {

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
 )
 
-// The questions were written by somebody who had seen the README only.
+// The author of the questions had seen only the README.
 const questions = "../../internal/proof/testdata/questions/"
 
 func readJSON(t *testing.T, name string, into any) {
@@ -32,14 +32,14 @@ func (a *app) withFileOf(name string) string {
 	return a.withFile(path.Base(name), string(data))
 }
 
-// refused are the questions that the rules do not answer, with the words that they name.
+// refused has the questions that the rules do not answer, with the beginning of each refusal.
 var refused = map[string]string{
 	"csv-12":        `I did not understand "last", "our", "profit".`, // there is no profit in the file
 	"csv-14":        `I did not understand "Summe", "nach".`,         // the rules know English only
 	"csv-18":        `I did not understand "when".`,                  // no rule says more of a row
 	"csv-20":        `I understood the words, but not "and"`,         // there are two questions
 	"csv-30":        `I did not understand "predict".`,               // no rule predicts
-	"csvanalyst-07": `I did not understand "Vitra".`,                 // one of more values than the prompt lists
+	"csvanalyst-07": `I did not understand "Vitra".`,                 // a value that the prompt does not list
 	"csvanalyst-05": `I did not understand "cost".`,
 	"csvanalyst-08": `I did not understand "me", "most", "tell".`, // there are two questions
 	"csvanalyst-09": `I did not understand "designed".`,
@@ -98,7 +98,7 @@ func TestQuestionsAboutUntidyFiles(t *testing.T) {
 			t.Errorf("%s has an answer of type %T", q.ID, want)
 		}
 	}
-	// These have groups or rows, of which the order matters.
+	// The order of groups and rows matters in these answers.
 	assert.Regexp(t, `^Alder Ltd has the highest total Amount: \$116,672\.46\.`, a.ask(a.withFileOf(questions+"csv/orders.csv"), all[6].Question))
 	assert.Regexp(t, `(?s)here are 3 .*A1183.*A1051.*A1144[^\n]*$`, a.ask(a.withFileOf(questions+"csv/orders.csv"), all[10].Question))
 }
@@ -118,7 +118,7 @@ func flat(v any) []string {
 	return []string{separatedNumber(v)}
 }
 
-// separatedNumber writes a number with commas between thousands, as far as its decimals go.
+// separatedNumber writes a number with commas between thousands and all its decimals.
 func separatedNumber(v any) string {
 	f, _ := v.(float64)
 	text := strconv.FormatFloat(f, 'f', -1, 64)
@@ -132,7 +132,7 @@ func separatedNumber(v any) string {
 	return whole
 }
 
-// The questions of the list for five examples, with what a right answer says.
+// The answers to the questions about csvanalyst have the facts of a right answer.
 func TestQuestionsOfFirstUsers(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/offline"
 )
 
-// The lines of the README print what the README says.
+// The commands of the README print the output that the README shows.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"sh", "curl"} {

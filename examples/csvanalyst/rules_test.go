@@ -22,10 +22,10 @@ const staff = `Employee ID,Name,Department,Office,Salary (USD),Start Date,Remote
 6,Fay Moss,,New York,"61,000",2020-02-29,no,n/a
 `
 
-// refusal is how an answer begins that says that there is none.
+// refusal matches the beginning of an answer that refuses a question.
 const refusal = `^(I (did not understand|understood the words, but not|do not know|cannot|can only|group|read) |By which |Which figure |What shall |Ask the whole |\S+ is an amount in another )`
 
-// A row is called as the file is, and a year has no separators.
+// The name of the file is a word for its rows, and a year has no separators.
 func TestNamesOfRowsAndYears(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})
@@ -42,8 +42,8 @@ func TestNamesOfRowsAndYears(t *testing.T) {
 	}
 }
 
-// A fraction of a column whose cells have two decimals is written with two, and a column that has the name of the file is
-// one to compute with if its numbers have decimals.
+// A number of a column whose cells have two decimals is written with two decimals, if it has a fraction. A column
+// with the name of the file is a quantity if its numbers have decimals.
 func TestMoneyHasTwoDecimals(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})
@@ -59,7 +59,7 @@ func TestMoneyHasTwoDecimals(t *testing.T) {
 	}
 }
 
-// A value that the prompt does not list is one of a column that the question names, also if it is negated.
+// A value that the prompt does not list needs quotation marks and the name of its column, also after "not".
 func TestValueThatIsNotListed(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})
@@ -88,7 +88,7 @@ func TestYearInTheNameOfAFile(t *testing.T) {
 	assert.Equal(t, "There are 6 rows in sales_2024.csv.", a.ask(id, "how many sales?"))
 }
 
-// What the page and the README offer has an answer.
+// The rules answer every question that the page and the README suggest.
 func TestOfferedQuestions(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})
@@ -121,7 +121,8 @@ func TestOfferedQuestions(t *testing.T) {
 	}
 }
 
-// The rules drop no condition: each word except fillers (lexicon.go) is in the answer, or the question is refused.
+// The rules drop no condition: each word except fillers (lexicon.go) is in the answer, or the rules refuse the
+// question.
 func TestRulesDropNothing(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})
@@ -239,7 +240,7 @@ var halves = map[string]string{
 		Which department spent the most?`,
 }
 
-// A question that the rules do not understand as a whole has no answer.
+// The rules refuse a question that they do not understand as a whole.
 func TestRulesRefuseHalves(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})
@@ -252,7 +253,7 @@ func TestRulesRefuseHalves(t *testing.T) {
 	}
 }
 
-// The files have words that mean something else to the rules, too.
+// These files have words that also mean something else to the rules.
 const (
 	teamsFile   = "team,score,wins,league,status,plan,active,joined,amount\nReds,10,4,A,missing,daily,yes,2024-05-01,$1500\nBlues,30,6,B,open,table,no,2025-01-15,$1800\nGreens,25,5,A,open,daily,yes,2024-02-01,$90\n"
 	storesFile  = "store,total_sales,opened\n1,100,2024-01-05\n2,150,2024-02-10\n3,150,2025-02-11\n"
@@ -268,7 +269,8 @@ func makers() string {
 	return text
 }
 
-// A question that may mean two things, or of which a word would be left out, is refused: it has no want.
+// The rules refuse a question that may mean two things, or of which they would ignore a word. Such a question has
+// no want.
 func TestRulesRefuseRatherThanGuess(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
-// stores are what the program keeps besides files: the records of sessions, the states of runs, and what
-// the server keeps of its runs.
+// stores are the stores of the program besides its files: the records of sessions, the checkpoints, and the runs of
+// the server.
 type stores struct {
 	records     *records.DB
 	checkpoints checkpoint.Store

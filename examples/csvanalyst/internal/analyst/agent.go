@@ -17,14 +17,13 @@ import (
 const (
 	// maxTurns is the maximum number of requests to the model for one answer.
 	maxTurns = 5
-	// toolTime is the time that a tool may take: a file may have a gigabyte.
+	// toolTime is the time limit of a tool call: a file may have a gigabyte.
 	toolTime = 2 * time.Minute
 )
 
 // docs:begin agent
-// agent asks the model, calls the tools that it asks for, and asks again. What the
-// model said and what the tools returned is remembered within the node: if the
-// process is killed, the next one resumes after it.
+// agent asks the model, calls the tools that the model requests, and asks again. It stores each reply and each tool
+// result at once: if the process is killed, the next one resumes after them.
 func (a *analyst) agent(ctx context.Context, s state.View) (state.Update, error) {
 	options := tools.Options{Timeout: toolTime, Emit: graph.Emit, Once: graph.Once[llm.Message], Bind: tools.Bindings{
 		tools.Bind(func(_ context.Context, s state.View) (csvtools.SessionID, error) {
@@ -80,11 +79,10 @@ func (a *analyst) agent(ctx context.Context, s state.View) (state.Update, error)
 
 // docs:end
 
-// paragraph stands between what the model says before a tool call, and after it.
+// paragraph separates the text of the model before a tool call from the text after it.
 const paragraph = "\n\n"
 
-// conversation is what the model is sent: the prompt, and what was said, images
-// included.
+// conversation returns the messages for the model: the prompt, and the history with its images.
 func conversation(files []csvResource, history []message) []llm.Message {
 	out := []llm.Message{llm.System(buildSystemPrompt(files))}
 	for _, m := range history {

@@ -16,9 +16,9 @@ import (
 // Local is the user of a program without authentication.
 const Local = "local"
 
-// Conversation returns the graph that a server serves: the graph of the service as a subgraph, around a
-// conversation in the messages of package agent. These contain what the tools returned, so that a page
-// can show it. The thread is the session. [Service.Run] cannot be used for its sessions.
+// Conversation returns the graph for a server. It runs the graph of the service as a subgraph, and keeps the
+// conversation in [agent.Messages]. These include the tool results, so that a page can show them. The thread is the
+// session. [Service.Run] cannot be used for these sessions.
 func (s *Service) Conversation() (*graph.Graph, error) {
 	b := graph.New("conversation", agent.Messages, sessionID, currentQuery, currentQueryImages)
 	b.Node("receive", s.analyst.receive)
@@ -72,7 +72,7 @@ func imagesOf(m llm.Message) []records.Image {
 	return images
 }
 
-// before returns what was said before the newest message.
+// before returns the history: the messages before the newest one.
 func before(all []llm.Message) []message {
 	history := []message{}
 	for _, m := range all[:max(0, len(all)-1)] {

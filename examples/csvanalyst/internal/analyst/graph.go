@@ -17,13 +17,13 @@ var (
 	messages     = state.Optional[[]message]("messages").Default(func() []message { return []message{} })
 	csvMetadata  = state.Optional[[]csvResource]("csvResourcesMetadata").Default(func() []csvResource { return []csvResource{} })
 	currentQuery = state.Optional[string]("currentQuery")
-	// said is what the model said and the tools returned in this run, which the graph of the page shows.
+	// said has the replies of the model and the tool results of this run. The graph of the page shows them.
 	said = state.Optional[[]llm.Message]("said")
 
 	currentQueryImages = state.Optional[[]records.Image]("currentQueryImages").Default(func() []records.Image { return []records.Image{} })
 )
 
-// analyst has what the nodes need.
+// analyst has the dependencies of the nodes.
 type analyst struct {
 	model   llm.Model
 	tools   *tools.Set

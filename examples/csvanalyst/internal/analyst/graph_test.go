@@ -299,8 +299,7 @@ func TestSaveMessage(t *testing.T) {
 	})
 }
 
-// A tool, a node, a field and a prompt of one's own take no change of the SDK: all of
-// this is its public API.
+// The public API of the SDK is enough to add a tool, a node, a channel and a prompt.
 func TestExtensions(t *testing.T) {
 	t.Parallel()
 	language := state.Optional[string]("language")
@@ -342,8 +341,8 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
-// What the model has said and the tools have returned is not asked for again when the
-// process ended in the middle of the node.
+// If the process ends in the middle of the node, the next run does not repeat the stored model calls and tool
+// calls.
 func TestTheAgentGoesOnWhereItWas(t *testing.T) {
 	onEach(t, func(t *testing.T, open func(llm.Model) *kit) {
 		crash := errors.New("the power is gone")

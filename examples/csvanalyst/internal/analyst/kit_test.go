@@ -150,14 +150,14 @@ func wantStored(t *testing.T, k *kit, session string, want ...string) {
 	}
 }
 
-// turns is a model of functions: each gets a request and returns the reply.
+// turns is a model: a function that returns the reply to a request.
 type turns func(r llm.Request) llm.Message
 
 func (f turns) Stream(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	return llm.Reply(f(r))
 }
 
-// chunks runs the graph and returns all that happened.
+// chunks runs the graph and returns all chunks.
 func (k *kit) chunks(session, text string) []agent.Chunk {
 	k.t.Helper()
 	var out []agent.Chunk

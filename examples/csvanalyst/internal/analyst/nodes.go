@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// loadCsvMetadata says which CSV files the session has, and what is in them.
+// loadCsvMetadata lists the CSV files of the session with their columns.
 func (a *analyst) loadCsvMetadata(ctx context.Context, s state.View) (state.Update, error) {
 	all, err := a.records.Resources(ctx, sessionID.Get(s))
 	if err != nil {
@@ -20,7 +20,7 @@ func (a *analyst) loadCsvMetadata(ctx context.Context, s state.View) (state.Upda
 			continue
 		}
 		m := csvResource{ID: r.ID, OriginalName: r.OriginalName, StoredPath: r.StoredPath, SizeBytes: r.SizeBytes}
-		if schema, err := a.files.Schema(ctx, r); err == nil { // the others can be asked about all the same
+		if schema, err := a.files.Schema(ctx, r); err == nil { // other files are listed, too
 			m.Columns, m.RowCount, m.Details, m.Notes = schema.Names(), new(schema.RowCount), schema.Columns, schema.Notes
 		}
 		list = append(list, m)
@@ -28,7 +28,7 @@ func (a *analyst) loadCsvMetadata(ctx context.Context, s state.View) (state.Upda
 	return state.Update{csvMetadata.Put(&list)}, nil
 }
 
-// saveMessage stores the question and the answer, as far as they are not stored.
+// saveMessage stores the question and the answer, unless they are stored already.
 func (a *analyst) saveMessage(ctx context.Context, s state.View) (state.Update, error) {
 	session, all := sessionID.Get(s), messages.Get(s)
 	for _, m := range all[max(0, len(all)-2):] {

@@ -24,7 +24,7 @@ Guidance:
 - If the file cannot answer the question, say so and name the missing column.`
 )
 
-// nameOf is what the model calls a file: its name, or its id if another file has the name, too.
+// nameOf returns the name of a file for the model. It is the id if another file has the same name.
 func nameOf(f csvResource, files []csvResource) string {
 	for _, other := range files {
 		if other.ID != f.ID && strings.EqualFold(other.OriginalName, f.OriginalName) {
@@ -34,8 +34,8 @@ func nameOf(f csvResource, files []csvResource) string {
 	return f.OriginalName
 }
 
-// buildSystemPrompt tells the model which files there are, one a line in JSON, and
-// how to use the tools.
+// buildSystemPrompt returns the system prompt. It lists the files, one a line in JSON, and says how to use the
+// tools.
 func buildSystemPrompt(files []csvResource) string {
 	var b strings.Builder
 	b.WriteString(promptBegin)

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// historyImages is how many bytes of images of earlier messages the model sees again.
+// historyImages is the maximum number of bytes of earlier images that the model sees again.
 const historyImages = 2 << 20
 
 // A Service runs the graph. It is safe for concurrent use, by any number of sessions.
@@ -27,7 +27,7 @@ type Service struct {
 	analyst *analyst
 }
 
-// New returns a service. The graph's threads are kept in the store.
+// New returns a service that keeps the threads of its graph in the store.
 func New(model llm.Model, r *records.DB, f *files.Store, store checkpoint.Store) (*Service, error) {
 	set, err := csvtools.New(f.Database)
 	if err != nil {
@@ -38,26 +38,25 @@ func New(model llm.Model, r *records.DB, f *files.Store, store checkpoint.Store)
 	return &Service{r, g, a}, err
 }
 
-// Graph is what the service runs. A session's thread has the session's id.
+// Graph returns the graph of the service. The thread of a session has the session's id.
 func (s *Service) Graph() *graph.Graph { return s.graph }
 
-// Tools are what the model can call.
+// Tools returns the tools that the model can call.
 func (s *Service) Tools() []tools.Tool { return s.analyst.tools.Tools() }
 
-// A Turn is what a user says in a session.
+// A Turn is a message of a user in a session.
 type Turn struct {
 	User, Session, Text string
 	Images              []records.Image
 }
 
-// StreamAgent runs the graph for a message and yields what the model says, piece by
-// piece: together the pieces are exactly the answer that is stored. An unknown
-// session is a [records.ErrNotFound], and nothing is stored.
+// StreamAgent runs the graph for a message and yields the text of the model in pieces. Together the pieces are
+// exactly the stored answer. For an unknown session StreamAgent yields [records.ErrNotFound] and stores nothing.
 func (s *Service) StreamAgent(ctx context.Context, t Turn) iter.Seq2[string, error] {
 	return Words(s.Run(ctx, t))
 }
 
-// Words yields what the model says in a run.
+// Words yields the text of the model in a run.
 func Words(chunks iter.Seq2[agent.Chunk, error]) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		message, begun := "", false
@@ -81,8 +80,8 @@ func Words(chunks iter.Seq2[agent.Chunk, error]) iter.Seq2[string, error] {
 	}
 }
 
-// Run is StreamAgent with all that happens. The user's message is stored before the
-// graph starts, and taken back if the session turns out to be busy.
+// Run is like StreamAgent, but yields all chunks of the run. It stores the user's message before the graph starts,
+// and deletes the message if the session is busy.
 func (s *Service) Run(ctx context.Context, t Turn) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		if _, err := s.records.Session(ctx, t.User, t.Session); err != nil {
@@ -114,7 +113,7 @@ func (s *Service) Run(ctx context.Context, t Turn) iter.Seq2[agent.Chunk, error]
 	}
 }
 
-// Resume goes on with a run that broke off.
+// Resume resumes a run that did not finish.
 func (s *Service) Resume(ctx context.Context, user, session string) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		if _, err := s.records.Session(ctx, user, session); err != nil {
@@ -129,8 +128,7 @@ func (s *Service) Resume(ctx context.Context, user, session string) iter.Seq2[ag
 	}
 }
 
-// history is what was said before. Of images, the newest are kept that are not too
-// many, as a state is stored with each run.
+// history returns the earlier messages of a session. It drops old images, because each run stores the state.
 func (s *Service) history(ctx context.Context, session string) ([]message, error) {
 	rows, err := s.records.Messages(ctx, session)
 	if err != nil {
@@ -143,7 +141,7 @@ func (s *Service) history(ctx context.Context, session string) ([]message, error
 	return withoutOldImages(out), nil
 }
 
-// withoutOldImages keeps the newest images of a history that are not too many.
+// withoutOldImages keeps the newest images of a history, up to historyImages bytes.
 func withoutOldImages(history []message) []message {
 	left := historyImages
 	for i := len(history) - 1; i >= 0; i-- {
@@ -158,8 +156,8 @@ func withoutOldImages(history []message) []message {
 	return history
 }
 
-// complete adds what was not said while the run went on: an answer that is not the
-// model's, or was remembered from a run before.
+// complete adds the text that the run did not stream: an answer that the model did not write, or that an earlier
+// run stored.
 func complete(chunks iter.Seq2[agent.Chunk, error]) iter.Seq2[agent.Chunk, error] {
 	return func(yield func(agent.Chunk, error) bool) {
 		var said strings.Builder
@@ -168,7 +166,7 @@ func complete(chunks iter.Seq2[agent.Chunk, error]) iter.Seq2[agent.Chunk, error
 			switch c.Kind {
 			case agent.ChunkValue:
 				if _, whole := c.Value.(llm.Message); whole {
-					continue // the answer of a tool, which has a chunk of its own
+					continue // a tool result, which has a chunk of its own
 				}
 			case agent.ChunkText:
 				if said.Len() > 0 && c.MessageID != last {
@@ -194,7 +192,8 @@ func complete(chunks iter.Seq2[agent.Chunk, error]) iter.Seq2[agent.Chunk, error
 	}
 }
 
-// tailOf is what is missing of the answer.
+// tailOf returns the part of the answer that was not streamed. It returns false if the streamed text is not a part
+// of the answer.
 func tailOf(snap *graph.Snapshot, said string) (string, bool) {
 	all := messages.Get(snap)
 	if len(all) == 0 || !snap.Done() {
@@ -204,5 +203,5 @@ func tailOf(snap *graph.Snapshot, said string) (string, bool) {
 	if tail, ok := strings.CutPrefix(answer, said); ok {
 		return tail, true
 	}
-	return "", strings.HasSuffix(answer, said) // a run before has said how it begins
+	return "", strings.HasSuffix(answer, said) // an earlier run streamed the beginning
 }

@@ -80,7 +80,7 @@ func TestUserMessageIsStoredBeforeTheGraphStarts(t *testing.T) {
 	})
 }
 
-// mixed streams pieces as they are given.
+// mixed is a model that streams the given chunks, one reply for each call.
 func mixed(replies ...[]llm.Chunk) llm.Model {
 	n := -1
 	return llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -127,8 +127,7 @@ func TestPiecesMakeTheAnswer(t *testing.T) {
 	}
 }
 
-// An answer that a run before has streamed, before it could be stored, is told whole
-// by the run that goes on.
+// If a run has streamed its answer but not stored it, the resumed run streams the whole answer.
 func TestTailOfARunThatGoesOn(t *testing.T) {
 	t.Parallel()
 	k := onSQLite(t, llmtest.NewScript(llmtest.Say("one two three")))
@@ -156,7 +155,7 @@ func TestTailOfARunThatGoesOn(t *testing.T) {
 	wantStored(t, k, id, "user: hi", "assistant: one two three")
 }
 
-// Of all that happens in a run, only what the model says reaches who streams it.
+// A client of StreamAgent gets the text of the model and nothing else.
 func TestOnlyTokensReachTheClient(t *testing.T) {
 	t.Parallel()
 	k := onSQLite(t, llmtest.NewScript(

@@ -9,15 +9,15 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A message is what the user or the assistant said.
+// A message is a message of the user or the assistant.
 type message struct {
 	Role    llm.Role        `json:"role"`
 	Content string          `json:"content"`
 	Images  []records.Image `json:"images,omitempty"`
 }
 
-// UnmarshalJSON is a guard: it refuses what is no message. The state reads back all
-// that is written to it, so nothing malformed gets in or out.
+// UnmarshalJSON refuses an invalid message. The state decodes every value that is written to it, so no invalid
+// message gets in or out.
 func (m *message) UnmarshalJSON(data []byte) error {
 	type plain message
 	if err := json.Unmarshal(data, (*plain)(m)); err != nil {
@@ -34,8 +34,7 @@ func (m *message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A csvResource is what the model is told of a file. Columns and RowCount are absent
-// of a file that cannot be read.
+// A csvResource describes a file for the model. Columns and RowCount are absent if the file cannot be read.
 type csvResource struct {
 	ID           string         `json:"id"`
 	OriginalName string         `json:"originalName"`
@@ -47,7 +46,7 @@ type csvResource struct {
 	Notes        []string       `json:"notes,omitempty"`
 }
 
-// UnmarshalJSON is a guard, like that of a message.
+// UnmarshalJSON refuses invalid metadata.
 func (r *csvResource) UnmarshalJSON(data []byte) error {
 	type plain csvResource
 	if err := json.Unmarshal(data, (*plain)(r)); err != nil {

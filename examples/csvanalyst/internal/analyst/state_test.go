@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// scratch is a graph over the state whose only node does nothing.
+// scratch returns a thread of a graph over the state. Its only node does nothing.
 func scratch(t *testing.T) *graph.Thread {
 	t.Helper()
 	b := graph.New("scratch", sessionID, messages, csvMetadata, currentQuery, currentQueryImages)

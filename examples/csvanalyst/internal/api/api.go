@@ -28,15 +28,14 @@ type Routes struct {
 	*analyst.Service
 	Records *records.DB
 	Files   *files.Store
-	// Runs is the store of the server. Sessions that are threads in it belong to the chat page.
+	// Runs is the store of the server. A session that is a thread in it belongs to the chat page.
 	Runs runs.Store
 	// MaxUpload is the maximum number of bytes of a file.
 	MaxUpload int64
 }
 
-// Caller returns the user of a request. The bearer token is a secret that the user chooses: all requests
-// with it are of one user. Only its hash is stored. A request without credentials is of the user
-// [analyst.Local].
+// Caller returns the user of a request. The bearer token is a secret that the user chooses. It identifies the user,
+// and the program stores only its hash. A request without credentials belongs to the user [analyst.Local].
 func Caller(r *http.Request) (server.User, error) {
 	header := r.Header.Get("Authorization")
 	if header == "" {
@@ -74,7 +73,7 @@ func (s *Routes) Handle(to *server.Server) {
 	}
 }
 
-// refused gives errors of this program a status.
+// refused turns errors of this program into refusals with a status.
 func refused(err error) error {
 	switch {
 	case errors.Is(err, records.ErrNotFound):
@@ -105,7 +104,7 @@ func (s *Routes) session(r *http.Request) (records.Session, error) {
 	return s.Records.Session(r.Context(), server.UserID(r.Context()), r.PathValue("id"))
 }
 
-// isThread reports whether a session is a thread of the server, as those of the chat page are.
+// isThread reports whether a session is a thread of the server, as every session of the chat page is.
 func (s *Routes) isThread(r *http.Request, session string) (bool, error) {
 	_, err := s.Runs.Get(r.Context(), runs.Thread, session)
 	if errors.Is(err, runs.ErrNotFound) {
@@ -114,7 +113,7 @@ func (s *Routes) isThread(r *http.Request, session string) (bool, error) {
 	return err == nil, err
 }
 
-// ownSession is like session, but refuses threads of the server, which has another graph for them.
+// ownSession is like session, but refuses threads of the server, which runs them with another graph.
 func (s *Routes) ownSession(r *http.Request) (records.Session, error) {
 	session, err := s.session(r)
 	if err != nil {
@@ -132,7 +131,7 @@ type Session struct {
 	ID        string    `json:"id"`
 	Title     string    `json:"title,omitempty"`
 	UpdatedAt time.Time `json:"updatedAt"`
-	// Unfinished says that a run broke off and can be resumed.
+	// Unfinished says that a run did not finish and can be resumed.
 	Unfinished bool `json:"unfinished,omitempty"`
 }
 

@@ -25,7 +25,7 @@ type Resource struct {
 	SizeBytes    int64  `json:"sizeBytes"`
 	// Name is OriginalName, under the key that the chat page reads.
 	Name string `json:"name"`
-	// Note says in words what is in the file.
+	// Note describes the content of the file.
 	Note string `json:"note,omitempty"`
 }
 
@@ -90,7 +90,7 @@ func (s *Routes) removeFromThread(w http.ResponseWriter, r *http.Request, thread
 	return nil
 }
 
-// add stores the field "file" of a form. The file is stored while it comes.
+// add stores the field "file" of a form. It streams the content to the store.
 func (s *Routes) add(w http.ResponseWriter, r *http.Request, session string) error {
 	if err := server.AllowBody(r, s.MaxUpload, uploadTime); err != nil {
 		return err

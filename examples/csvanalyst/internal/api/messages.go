@@ -36,7 +36,7 @@ func (s *Routes) messages(w http.ResponseWriter, r *http.Request) error {
 	return jsonhttp.Write(w, http.StatusOK, out)
 }
 
-// say runs the graph for a message, and sends what the model says.
+// say runs the graph for a message, and streams the text of the model.
 func (s *Routes) say(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.ownSession(r)
 	if err != nil {
@@ -49,13 +49,13 @@ func (s *Routes) say(w http.ResponseWriter, r *http.Request) error {
 	return tokens(w, s.StreamAgent(r.Context(), t))
 }
 
-// resume continues a run that broke off, and sends what the model says.
+// resume resumes a run that did not finish, and streams the text of the model.
 func (s *Routes) resume(w http.ResponseWriter, r *http.Request) error {
 	session, err := s.ownSession(r)
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(io.Discard, r.Body); err != nil { // an unread body bounds the time of the answer
+	if _, err := io.Copy(io.Discard, r.Body); err != nil { // the read deadline of an unread body would limit the answer
 		return err
 	}
 	return tokens(w, analyst.Words(s.Resume(r.Context(), session.UserID, session.ID)))
@@ -92,7 +92,7 @@ func (s *Routes) readMessage(w http.ResponseWriter, r *http.Request, session str
 	return in.Message, images, files.CheckImages(images)
 }
 
-// tokens writes a text as it comes. What fails later can only break the answer off.
+// tokens streams a text to the client. After the first piece, an error can only abort the response.
 func tokens(w http.ResponseWriter, deltas iter.Seq2[string, error]) error {
 	begun := false
 	for text, err := range deltas {
@@ -100,7 +100,7 @@ func tokens(w http.ResponseWriter, deltas iter.Seq2[string, error]) error {
 			return err
 		}
 		if err != nil {
-			panic(http.ErrAbortHandler) // so that the client does not take it for the whole
+			panic(http.ErrAbortHandler) // so that the client does not take a part for the whole answer
 		}
 		if !begun {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -72,7 +72,7 @@ func (q *query) list(column Column, c Condition) (string, error) {
 	return side(column, column.compared()) + " IN (" + strings.TrimSuffix(marks, ",") + ")", nil
 }
 
-// side is one side of an equation: texts are equal whatever their case.
+// side returns one side of an equation in SQL. Texts are equal whatever their case.
 func side(c Column, what string) string {
 	if c.Type == Text {
 		return "fold(" + what + ")"
@@ -100,7 +100,8 @@ func (q *query) value(c Column, text string) error {
 	return nil
 }
 
-// date compares a date. A day of a column of times is the whole day: after it is after its end.
+// date writes the comparison with a date. A date without a time stands for the whole day, so gt means after its
+// end.
 func (q *query) date(c Column, op, text string) (string, error) {
 	from, to, err := dayOf(c, text)
 	if err != nil {
@@ -161,7 +162,7 @@ func dayOf(c Column, text string) (from, to string, err error) {
 			at, err := time.Parse(time.DateOnly, from)
 			return from, at.AddDate(0, 0, 1).Format(time.DateOnly), err
 		}
-		return from, from + "~", nil // "~" is after everything that a time can continue with
+		return from, from + "~", nil // "~" sorts after every character of a time
 	}
 	return "", "", fmt.Errorf("%w: %q is no date, and %q is a column of dates; write dates as 2006-01-31", ErrQuestion, text, c.Name)
 }

@@ -1,4 +1,4 @@
-// Package csvdb makes a database of a CSV file that a user has, and answers
+// Package csvdb imports a CSV file of a user into a SQLite database, and answers
 // questions about it in SQL.
 //
 //	schema, err := csvdb.Import(ctx, "sales.csv", "sales.db")
@@ -7,13 +7,13 @@
 //
 // What to know:
 //
-//   - A file is read as it comes, in three passes, so it may be larger than the
-//     memory. Its delimiter, its encoding (UTF-8, UTF-16, Windows-1252, which has
-//     Latin-1 in it), whether it has a header, and the types of its columns are
-//     found out. What was odd about it is in [Schema.Notes].
-//   - The database appears when it is complete: a process that is killed leaves
-//     nothing that looks like one.
-//   - It is opened read-only and can not attach others. Names of columns are
-//     checked against the schema, values are parameters: nothing of what a caller
-//     says becomes SQL.
+//   - [Import] reads a file three times and does not hold it in memory, so the file may
+//     be larger than the memory. Import detects the delimiter, the encoding (UTF-8,
+//     UTF-16, or Windows-1252, which includes Latin-1), the header, and the types of
+//     the columns. [Schema.Notes] describes irregularities.
+//   - The database appears when it is complete. A process that is killed leaves no
+//     partial database under its name.
+//   - [Open] opens the database read-only, and no statement can attach another one.
+//     Names of columns are checked against the schema, and values are parameters, so
+//     no text of a caller becomes SQL.
 package csvdb

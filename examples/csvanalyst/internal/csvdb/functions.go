@@ -9,12 +9,11 @@ import (
 	"modernc.org/sqlite"
 )
 
-// maxMedian is how many values a median is computed of at most, as they are all held
-// in memory.
+// maxMedian is the maximum number of values of a median, which are all in memory.
 const maxMedian = 4_000_000
 
-// SQLite lacks three functions: fold, for a search that heeds no case in any script,
-// truth, which makes yes and no of a cell of type boolean, and median.
+// init registers three functions that SQLite lacks: fold, which returns a text in lower case in any script; truth,
+// which returns a boolean cell as yes or no; and median.
 func init() {
 	sqlite.MustRegisterDeterministicScalarFunction("truth", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 		if text, ok := args[0].(string); ok {
@@ -39,7 +38,7 @@ func init() {
 // median collects the numbers of a group.
 type median struct{ values []float64 }
 
-// Step takes a value.
+// Step adds a value.
 func (m *median) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 	if len(m.values) == maxMedian {
 		return fmt.Errorf("a median is that of %d values at most", maxMedian)
@@ -53,12 +52,12 @@ func (m *median) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 	return nil
 }
 
-// WindowInverse is for windows, which nobody here uses.
+// WindowInverse returns an error, since this package uses no windows.
 func (m *median) WindowInverse(*sqlite.FunctionContext, []driver.Value) error {
 	return fmt.Errorf("median has no windows")
 }
 
-// WindowValue returns the median; nil of no values.
+// WindowValue returns the median, or nil if there are no values.
 func (m *median) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
 	n := len(m.values)
 	if n == 0 {

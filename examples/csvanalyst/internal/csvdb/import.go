@@ -14,18 +14,18 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// A Schema says what is in a file.
+// A Schema describes a file.
 type Schema struct {
 	// Version is 1 if the numbers of decimals are known. It is 0 in databases of older versions.
 	Version  int      `json:"version,omitempty"`
 	Columns  []Column `json:"columns"`
 	RowCount int64    `json:"rowCount"`
-	// Delimiter and Encoding are those of the file; Header says whether its first
-	// row names the columns.
+	// Delimiter and Encoding are the delimiter and the encoding of the file. Header reports whether its first row
+	// names the columns.
 	Delimiter string `json:"delimiter"`
 	Encoding  string `json:"encoding"`
 	Header    bool   `json:"header"`
-	// Notes are what was odd, for people: rows that are too short, and so on.
+	// Notes describe irregularities, such as rows that are too short.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -39,16 +39,17 @@ type Column struct {
 	Currency string `json:"currency,omitempty"`
 	// Decimals is the maximum number of decimals of the cells.
 	Decimals int `json:"decimals,omitempty"`
-	// Values are all values of a text, if they are few and short.
+	// Values are all values of a text column, if they are few and short.
 	Values []string `json:"values,omitempty"`
-	// Unique says that a column of names or numbers of rows has each value once.
+	// Unique reports that no value of the column occurs twice. It is set for the first column and for identifiers
+	// only.
 	Unique bool `json:"unique,omitempty"`
 	// From and To are the first and the last date.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-// Names are the columns' names.
+// Names returns the names of the columns.
 func (s Schema) Names() []string {
 	out := make([]string, len(s.Columns))
 	for i, c := range s.Columns {
@@ -57,7 +58,7 @@ func (s Schema) Names() []string {
 	return out
 }
 
-// survey is what the first of the passes over the rows finds out.
+// survey is the result of the first pass over all rows.
 type survey struct {
 	shape
 	header  []string
@@ -67,7 +68,7 @@ type survey struct {
 	long    odd
 }
 
-// odd counts rows, and keeps the lines of the first.
+// odd counts irregular rows, and keeps the numbers of their first lines.
 type odd struct {
 	count int64
 	lines []string
@@ -90,9 +91,8 @@ func (o *odd) note(what string) []string {
 	return []string{fmt.Sprintf("%d rows have %s than the header (line %s%s)", o.count, what, strings.Join(o.lines, ", "), more)}
 }
 
-// Import makes a database of a CSV file. An error that wraps [ErrNotCSV] says what
-// is wrong with the file, for people. The database is there when Import returns,
-// or not at all; it needs no more memory for a file that is larger.
+// Import imports a CSV file into a new database. An error that wraps [ErrNotCSV] says in words what is wrong with
+// the file. If Import fails, it makes no database. Import needs no more memory for a larger file.
 func Import(ctx context.Context, file, database string) (Schema, error) {
 	s, err := find(file)
 	if err != nil {
@@ -110,7 +110,7 @@ func Import(ctx context.Context, file, database string) (Schema, error) {
 		return Schema{}, fmt.Errorf("csvdb: %w", err)
 	}
 	schema, half := v.schema(), database+".half"
-	defer func() { _ = os.Remove(half) }() // of an import that failed; else it has another name by then
+	defer func() { _ = os.Remove(half) }() // of an import that failed; otherwise it was renamed
 	if err := errors.Join(os.RemoveAll(half), os.WriteFile(half, nil, 0o600), v.load(ctx, file, half, &schema)); err != nil {
 		return Schema{}, fmt.Errorf("csvdb: %w", err)
 	}
@@ -120,7 +120,7 @@ func Import(ctx context.Context, file, database string) (Schema, error) {
 	return schema, nil
 }
 
-// survey reads all rows to find out the types.
+// survey reads all rows to detect the types of the columns.
 func (s shape) survey(ctx context.Context, file string) (*survey, error) {
 	v := &survey{shape: s}
 	first := true
@@ -190,14 +190,15 @@ func (v *survey) schema() Schema {
 	return s
 }
 
-// batch is the maximum number of rows of an INSERT, and batchBytes the size above which it has no further row.
+// batch is the maximum number of rows of an INSERT, and batchBytes the number of bytes at which it takes no further
+// row.
 const (
 	batch      = 64
 	batchBytes = 1 << 20
 )
 
-// load is the second pass: it writes the rows, and completes the schema. There is no journal, because
-// nobody sees the database before it is complete.
+// load is the second pass: it writes the rows, and completes the schema. It writes no journal, because nobody opens
+// the database before it is complete.
 func (v *survey) load(ctx context.Context, file, database string, s *Schema) error {
 	db, err := sql.Open("sqlite", address(database, "mode=rwc&_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=cache_size(-8000)"))
 	if err != nil {
@@ -231,7 +232,8 @@ func (v *survey) load(ctx context.Context, file, database string, s *Schema) err
 	return err
 }
 
-// complete sets what only the rows together show: the first and the last date, and whether identifiers are unique.
+// complete sets the parts of the schema that need all rows: the first and the last date, and whether identifiers
+// are unique.
 func (s *Schema) complete(ctx context.Context, conn *sql.Conn) error {
 	for i := range s.Columns {
 		c := &s.Columns[i]
@@ -317,13 +319,13 @@ func (v *survey) insert(ctx context.Context, conn *sql.Conn, file string) error 
 	return write()
 }
 
-// address is that of a database file, whatever is in its path.
+// address returns the URI of a database file. It escapes the path.
 func address(path, options string) string {
 	u := url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: options}
 	return strings.ReplaceAll(u.String(), "%2F", "/")
 }
 
-// quote makes a name of a column part of a statement.
+// quote quotes the name of a column for a statement.
 func quote(name string) string {
 	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }

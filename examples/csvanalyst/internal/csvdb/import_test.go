@@ -181,7 +181,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 }
 
-// What is known of a column helps a model to name values, currencies and years.
+// The schema has the values, the currency and the dates of a column, which a model needs to name them.
 func TestColumnsAreDescribed(t *testing.T) {
 	t.Parallel()
 	db := imported(t, "order id,city,price_eur,paid,on,note\n2,Bern,1.25,\"$1,234.5\",2025-03-04,"+strings.Repeat("x", 50)+"\n1,Athens,2,$3,2024-12-31,y\n3,,,,,\n")
@@ -222,7 +222,7 @@ func TestListedValuesAreBounded(t *testing.T) {
 	}
 }
 
-// A cell may have many delimiters in quotes: it is one cell.
+// A quoted cell with many delimiters is one cell.
 func TestDelimitersInQuotes(t *testing.T) {
 	t.Parallel()
 	db := imported(t, "a,b\n1,\""+strings.Repeat("x,", 50_000)+"\"\n2,y\n")

@@ -6,29 +6,28 @@ import (
 	"strings"
 )
 
-// maxDistinct is how many rows a table may have whose different values are counted:
-// that takes a copy of the column.
+// maxDistinct is the maximum number of rows of a table whose different values are counted. A count takes a copy of
+// the column.
 const maxDistinct = 2_000_000
 
-// Statistics are what can be said of a column.
+// Statistics describe a column.
 type Statistics struct {
 	Column   string `json:"column"`
 	Type     Type   `json:"type"`
 	Count    int64  `json:"count"` // of cells that have a value
 	Empty    int64  `json:"empty"`
-	Distinct any    `json:"distinct,omitempty"` // as is Top, of tables that are not too large
+	Distinct any    `json:"distinct,omitempty"` // absent, as is Top, if the table has more than maxDistinct rows
 	Min      any    `json:"min,omitempty"`
 	Max      any    `json:"max,omitempty"`
-	// Mean, Median and StdDev are those of numbers; of very many there is no median.
+	// Mean, Median and StdDev are set for columns of numbers. Median is absent for more than maxMedian values.
 	Mean   any `json:"mean,omitempty"`
 	Median any `json:"median,omitempty"`
 	StdDev any `json:"stddev,omitempty"`
-	// Top are the values that are most frequent, with how often they are, of a
-	// text.
+	// Top has the most frequent values with their counts, for columns that are not numbers.
 	Top [][]any `json:"top,omitempty"`
 }
 
-// Statistics returns those of columns; of all if none is named.
+// Statistics returns the statistics of the first 50 of the columns, or of all columns if none is named.
 func (d *DB) Statistics(ctx context.Context, columns []string) ([]Statistics, error) {
 	if len(columns) == 0 {
 		columns = d.Schema.Names()
@@ -98,23 +97,22 @@ func (d *DB) statistics(ctx context.Context, c Column) (Statistics, error) {
 	return s, err
 }
 
-// A Found says where a text was found.
+// A Found is the result of a search.
 type Found struct {
-	// In says for each column in how many rows the text is found, and in how
-	// many of them it is all there is.
+	// In has the columns in which the text was found.
 	In []FoundIn `json:"in"`
 	Table
 }
 
-// A FoundIn counts what was found in one column.
+// A FoundIn counts the rows in which a column contains the text, and the rows in which the cell equals the text.
 type FoundIn struct {
 	Column string `json:"column"`
 	Rows   int64  `json:"rows"`
 	Equal  int64  `json:"equal"`
 }
 
-// Search finds the rows that have a text in any of the columns; in all if none is
-// named. Case does not count.
+// Search finds the rows that contain a text in any of the columns, whatever its case. Without columns, Search looks
+// in all.
 func (d *DB) Search(ctx context.Context, text string, columns []string, limit int) (Found, error) {
 	if strings.TrimSpace(text) == "" {
 		return Found{}, fmt.Errorf("%w: there is no text to look for", ErrQuestion)
@@ -162,8 +160,8 @@ func (d *DB) Search(ctx context.Context, text string, columns []string, limit in
 	return found, nil
 }
 
-// has says in SQL that a column has a text. Of a text of ASCII letters, LIKE heeds no
-// case either, and is faster.
+// has returns the SQL condition that a column contains a text, whatever its case. LIKE is faster, but it ignores
+// the case of ASCII letters only.
 func has(column, text string) string {
 	for _, r := range text {
 		if r > 127 {
@@ -173,7 +171,7 @@ func has(column, text string) string {
 	return "ifnull(" + column + ` LIKE ?1 ESCAPE '\', 0)`
 }
 
-// pattern is that of LIKE for a text.
+// pattern returns the pattern of LIKE for a text.
 func pattern(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`).Replace(text) + "%"
 }

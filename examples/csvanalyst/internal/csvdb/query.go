@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// MaxRows is how many rows a question is answered with at most.
+	// MaxRows is the maximum number of rows of an answer.
 	MaxRows = 100
-	// maxCell is how many characters of a cell are returned.
+	// maxCell is the maximum number of characters of a cell in an answer.
 	maxCell = 300
 )
 
-// ErrQuestion says that a question can not be asked of this file, and why.
+// ErrQuestion is returned for a question that the file cannot answer. The error that wraps it says why.
 var ErrQuestion = errors.New("this can not be asked")
 
 // A DB is a file's database, open for reading. It is safe for concurrent use.
@@ -37,7 +37,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("csvdb: %w", err)
 	}
-	db.SetMaxOpenConns(1) // so that the limit below is that of every connection
+	db.SetMaxOpenConns(1) // so that the limit of start holds for every connection
 	d := &DB{db: db}
 	if err := d.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("csvdb: %w", err), db.Close())
@@ -64,7 +64,7 @@ func (d *DB) start(ctx context.Context) error {
 // Close closes the database.
 func (d *DB) Close() error { return d.db.Close() }
 
-// A Condition is what a row has to fulfil. Values are as a person writes them.
+// A Condition restricts the rows of a selection. Its values are written as a person writes them.
 type Condition struct {
 	Column string   `json:"column" jsonschema:"the name of a column"`
 	Op     string   `json:"op" enum:"eq,ne,lt,le,gt,ge,contains,starts_with,in,between,in_period,empty,not_empty"`
@@ -78,7 +78,7 @@ type Aggregate struct {
 	Column   string `json:"column,omitempty" jsonschema:"the name of a column; count needs none"`
 }
 
-// A Selection is a question: which rows, and what of them.
+// A Selection is a query: the rows to select, and the columns or figures to return.
 type Selection struct {
 	Columns    []string    // which to return; none means all
 	Where      []Condition // all have to be fulfilled, or with Any one of them
@@ -92,11 +92,11 @@ type Selection struct {
 	Offset     int
 }
 
-// A Table answers a selection.
+// A Table is the result of a selection.
 type Table struct {
 	Columns []Cells `json:"columns"`
 	Rows    [][]any `json:"rows"`
-	// Matched is how many rows, or groups, there are in all.
+	// Matched is the number of all rows or groups that match.
 	Matched int64 `json:"matched"`
 	// Rounded says that an average, a median or a deviation is rounded.
 	Rounded bool `json:"rounded,omitempty"`
@@ -139,14 +139,13 @@ func (c Cells) Round(f float64) float64 {
 	return rounded
 }
 
-// query is a statement that is being written.
+// query builds a statement.
 type query struct {
 	d    *DB
 	args []any
 }
 
-// Select answers a question. What is wrong with it is an error that wraps
-// [ErrQuestion].
+// Select answers a selection. The error of an invalid selection wraps [ErrQuestion].
 func (d *DB) Select(ctx context.Context, s Selection) (Table, error) {
 	q := &query{d: d}
 	what, err := q.what(s)
@@ -181,7 +180,7 @@ func (d *DB) Select(ctx context.Context, s Selection) (Table, error) {
 	return t, err
 }
 
-// what is the list of columns and figures.
+// what returns the list of columns and figures in SQL.
 func (q *query) what(s Selection) (string, error) {
 	groups, err := q.groups(s)
 	if err != nil {
@@ -221,7 +220,7 @@ func pick(first bool, a, b string) string {
 // A group is a column to group by: its name in the table, and its text in SQL.
 type group struct{ name, text string }
 
-// periods are the expressions of periods of a date in ISO 8601.
+// periods are the SQL expressions for the period of a date in ISO 8601.
 var periods = map[string]string{
 	"day":     "substr(%[1]s, 1, 10)",
 	"month":   "substr(%[1]s, 1, 7)",
@@ -286,7 +285,7 @@ func (t *Table) round(i int) {
 	for _, row := range t.Rows {
 		if f, ok := row[i].(float64); ok {
 			rounded := c.Round(f)
-			t.Rounded = t.Rounded || c.average && math.Abs(rounded-f) > 1e-9*math.Abs(f) // less is an error of floats
+			t.Rounded = t.Rounded || c.average && math.Abs(rounded-f) > 1e-9*math.Abs(f) // a smaller difference is an error of floats
 			row[i] = rounded
 		}
 	}
@@ -349,14 +348,14 @@ func (q *query) order(s Selection) (string, error) {
 		name += " DESC"
 	}
 	name += " NULLS LAST"
-	if len(groups) > 0 { // so that equal groups always have one order
+	if len(groups) > 0 { // so that groups with equal values always have the same order
 		name += ", " + listOf(groups)
 	}
 	return " ORDER BY " + name, nil
 }
 
-// compared is a column in SQL as its values are compared: of a column of type boolean they are yes and no, also where
-// the file says true and false.
+// compared returns the SQL expression to compare the values of a column. The values of type boolean are yes and no,
+// even if the file has true and false.
 func (c Column) compared() string {
 	if c.Type == Boolean {
 		return "truth(" + quote(c.Name) + ")"
@@ -364,7 +363,7 @@ func (c Column) compared() string {
 	return quote(c.Name)
 }
 
-// column finds a column, whatever its case.
+// column finds a column by its name, whatever the case.
 func (q *query) column(name string) (Column, error) {
 	for _, c := range q.d.Schema.Columns {
 		if strings.EqualFold(c.Name, strings.TrimSpace(name)) {
@@ -386,12 +385,12 @@ func (q *query) columns(list []string) ([]string, error) {
 	return out, nil
 }
 
-// Name is that of the figure's column in a table: "sum amount".
+// Name returns the name of the figure's column in a table, such as "sum amount".
 func (a Aggregate) Name() string {
 	return strings.TrimSpace(strings.ReplaceAll(a.Function, "_", " ") + " " + a.Column)
 }
 
-// Title is the figure in words: "Total amount".
+// Title returns the figure in words, such as "Total amount".
 func (a Aggregate) Title() string {
 	if a.Function == "count" && a.Column == "" {
 		return "Number of rows"
@@ -464,8 +463,7 @@ func (d *DB) run(ctx context.Context, statement string, args []any) (Table, erro
 	return t, nil
 }
 
-// shown is a value as it is returned: long texts are cut, and what JSON does not
-// have is text.
+// shown returns a value for a table. It cuts long texts, and writes values that JSON lacks as text.
 func shown(v any) any {
 	switch v := v.(type) {
 	case string:

@@ -135,7 +135,7 @@ func TestDatesAndAmounts(t *testing.T) {
 	}
 }
 
-// A sum of cents is exact, and a small number is not rounded to nothing.
+// A sum of cents is exact, and a small number is not rounded to zero.
 func TestFiguresAreRounded(t *testing.T) {
 	t.Parallel()
 	db := imported(t, "a,b,c\n0.1,0.00000012,1\n0.2,0.00000013,2\n0.30,0.00000014,2\n")
@@ -150,7 +150,7 @@ func TestFiguresAreRounded(t *testing.T) {
 	}
 }
 
-// An average of small numbers, an exponent and whole amounts keep the digits that count.
+// Averages of small numbers, numbers with an exponent and averages of whole amounts keep their significant digits.
 func TestFiguresKeepTheirDigits(t *testing.T) {
 	t.Parallel()
 	db := imported(t, "rate,mass,pay\n0.01,1.25e-4,\"$1,000\"\n0.015,3e-5,\"$1,000\"\n0.0125,,\"$2,001\"\n")
@@ -225,7 +225,7 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
-// A column of yes and no is searched with the words of the file, too.
+// A search for yes finds true in a boolean column. A search for the words of the file works, too.
 func TestTrueIsFoundAsYes(t *testing.T) {
 	t.Parallel()
 	db := imported(t, "n,paid\n1,true\n2,false\n3,TRUE\n")

@@ -18,16 +18,16 @@ const (
 	// maxCells is the maximum number of cells of a row. Package csv needs 40 bytes for each cell of a row, so
 	// a row of delimiters alone would take forty times its size.
 	maxCells = 10 * maxColumns
-	// sample is how many rows are looked at to find the delimiter and the header.
+	// sample is the number of rows that find reads to detect the delimiter and the header.
 	sample = 50
 )
 
-// shape is how a file is to be read.
+// shape is the format of a file, as find detects it.
 type shape struct {
 	encoding string
 	broken   int
 	comma    rune
-	lazy     bool // quotes stand where they should not
+	lazy     bool // a quote may stand anywhere, as with csv.Reader.LazyQuotes
 	header   bool
 }
 
@@ -37,12 +37,12 @@ var (
 	errCells  = fmt.Errorf("a row has more than %d cells", maxCells)
 )
 
-// meter ends a reader with an error before package csv has to hold a row that is too large.
+// meter is a reader that fails before package csv has to hold a row that is too large.
 type meter struct {
 	r     io.Reader
 	comma byte
 	lazy  bool // a quote does not show reliably where a cell begins
-	left  int  // bytes of the row
+	left  int  // bytes that the row may still have
 	eof   bool
 
 	quoted bool
@@ -73,8 +73,8 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// rows reads the rows of a file and calls fn with each and its line. The row is
-// fn's until it returns. ErrStop ends it early.
+// rows calls fn with each row of a file and the number of its line. fn must not keep the row. If fn returns
+// errStop, rows ends without an error.
 func (s shape) rows(path string, fn func(row []string, line int) error) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s shape) rows(path string, fn func(row []string, line int) error) error {
 	}
 }
 
-// errStop ends reading early; errQuotes says that it takes a reader that is lazy.
+// errStop ends rows early. errQuotes is returned for a file that needs lazy quotes.
 var (
 	errStop   = errors.New("stop")
 	errQuotes = errors.New("quotes stand where they should not")
@@ -123,7 +123,7 @@ func refused(err error, eof bool) error {
 	return fmt.Errorf("%w: line %d: %w", ErrNotCSV, p.Line, p.Err)
 }
 
-// head reads the beginning of the cells of the first rows.
+// head returns the first rows, with the beginning of each cell.
 func (s shape) head(path string) ([][]string, error) {
 	var out [][]string
 	err := s.rows(path, func(row []string, _ int) error {
@@ -144,7 +144,7 @@ func (s shape) head(path string) ([][]string, error) {
 	return out, err
 }
 
-// find says how a file is to be read.
+// find detects the shape of a file.
 func find(path string) (shape, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -169,14 +169,14 @@ func find(path string) (shape, error) {
 			score, best, s.comma = n, rows, comma
 		}
 	}
-	if failed != nil && score <= 0 { // every file is one of one column, if one does not care for quotes
+	if failed != nil && score <= 0 { // any file can be read as one column
 		return shape{}, failed
 	}
 	s.header = hasHeader(best)
 	return s, nil
 }
 
-// evenness is high for rows that are divided into many columns, all alike.
+// evenness returns a score that is high if most rows have the same, large number of columns.
 func evenness(rows [][]string) float64 {
 	counts := map[int]int{}
 	for _, r := range rows {
@@ -195,8 +195,8 @@ func evenness(rows [][]string) float64 {
 	return share*share*10 + float64(min(common, 9))/10
 }
 
-// hasHeader reports whether the first row names the columns: it does unless it
-// has a number, other than a year, over a column of numbers, or only numbers.
+// hasHeader reports whether the first row names the columns. A row that has only numbers and dates does not. Nor
+// does a row with a number or a date, other than a year, above a column of them.
 func hasHeader(rows [][]string) bool {
 	if len(rows) == 0 {
 		return false
@@ -241,7 +241,7 @@ func isValue(cell string) bool {
 	return false
 }
 
-// names makes names of columns of a header: none empty, no two alike.
+// names makes column names from a header. No name is empty, and no two names are equal, whatever their case.
 func names(header []string, width int) []string {
 	out, taken := make([]string, width), map[string]bool{}
 	for i := range out {

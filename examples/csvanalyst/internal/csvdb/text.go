@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// ErrNotCSV says that a file is no text in rows and columns.
+// ErrNotCSV is returned for a file that is not text in rows and columns.
 var ErrNotCSV = errors.New("this is not a CSV file")
 
 // The encodings of a file.
@@ -24,7 +24,7 @@ const (
 	Windows1252 = "Windows-1252"
 )
 
-// decoders turn an encoding into UTF-8. What is broken becomes U+FFFD.
+// decoders turn an encoding into UTF-8. Invalid bytes become U+FFFD.
 var decoders = map[string]encoding.Encoding{
 	UTF8:        unicode.UTF8BOM,
 	UTF16LE:     unicode.UTF16(unicode.LittleEndian, unicode.UseBOM),
@@ -32,7 +32,7 @@ var decoders = map[string]encoding.Encoding{
 	Windows1252: charmap.Windows1252,
 }
 
-// magics begin files that people take for CSV files, or send by mistake.
+// magics are the first bytes of files of other types, which people upload by mistake.
 var magics = []struct{ begin, what string }{
 	{"PK\x03\x04", "a ZIP archive, or an Excel workbook: save it as CSV first"},
 	{"\xd0\xcf\x11\xe0", "an old Excel workbook: save it as CSV first"},
@@ -50,8 +50,8 @@ var magics = []struct{ begin, what string }{
 	{"[{", "JSON"},
 }
 
-// encodingOf reads a file to its end and says how its text is written, and how
-// many bytes of UTF-8 are broken.
+// encodingOf reads a file to its end. It returns the encoding of the text, and the number of bytes that are invalid
+// UTF-8.
 func encodingOf(r io.Reader) (name string, broken int, err error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	head, err := b.Peek(4096)
@@ -81,7 +81,7 @@ func encodingOf(r io.Reader) (name string, broken int, err error) {
 	}
 }
 
-// encodingOfHead looks at the beginning of a file, which tells all but UTF-8 and
+// encodingOfHead detects UTF-16 and files of other types by the beginning of a file. An empty name means UTF-8 or
 // Windows-1252.
 func encodingOfHead(head []byte) (string, error) {
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")

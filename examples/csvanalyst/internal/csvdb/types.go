@@ -58,7 +58,7 @@ var formats = []format{
 	{Boolean, "", yesOrNo, 0},
 }
 
-// isNull reports whether a cell of a column that is not text stands for none.
+// isNull reports whether a cell of a column that is not text stands for no value.
 func isNull(cell string) bool {
 	switch cell {
 	case "", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan", "None", "-":
@@ -67,8 +67,8 @@ func isNull(cell string) bool {
 	return false
 }
 
-// integer refuses zeros in front, as an article's number has, and what a float
-// of another program could not hold.
+// integer reads an integer. It refuses leading zeros, as in an article number, and numbers of more than 15 digits,
+// which a float of another program might not hold.
 func integer(cell string) (any, bool) {
 	digits := strings.TrimPrefix(cell, "-")
 	if digits == "" || len(digits) > 15 || digits[0] == '0' && len(cell) > 1 || digits[0] < '0' || digits[0] > '9' {
@@ -88,8 +88,8 @@ func realNumber(cell string) (any, bool) {
 	return f, err == nil
 }
 
-// grouped reads numbers with a mark between thousands and a decimal mark of its
-// own, and with a sign of a currency.
+// grouped returns a function that reads numbers. They may have a thousands separator, a decimal mark and a currency
+// sign.
 func grouped(thousands, point string) func(string) (any, bool) {
 	t, p := regexp.QuoteMeta(thousands), regexp.QuoteMeta(point)
 	shape := regexp.MustCompile(`^[-+]?(?:\d{1,3}(?:` + t + `\d{3})+|\d+)(?:` + p + `\d+)?$`)
@@ -108,7 +108,7 @@ func grouped(thousands, point string) func(string) (any, bool) {
 	}
 }
 
-// moments reads dates or times in any of the layouts.
+// moments returns a function that reads dates or times in any of the layouts.
 func moments(stored string, layouts ...string) func(string) (any, bool) {
 	return func(cell string) (any, bool) {
 		if len(cell) < 8 || len(cell) > 40 {
@@ -144,13 +144,13 @@ const currencySigns = "$€£¥"
 var currencies = map[string]string{"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 
 const (
-	// maxValues is the maximum number of different values that are listed for a column, and maxValue that
-	// of the bytes of each.
+	// maxValues is the maximum number of different values that are listed for a column, and maxValue is the maximum
+	// number of bytes of each.
 	maxValues = 40
 	maxValue  = 40
 	// maxListed is the maximum number of bytes of the values of all columns, which are part of a prompt.
 	maxListed = 8 << 10
-	// maxDecimals is the maximum number of decimals of a column, which numbers such as 1e-20 have.
+	// maxDecimals limits the decimals of a column, since a number such as 1e-20 has many.
 	maxDecimals = 30
 	// manyCurrencies is the currency of a column whose cells have different signs.
 	manyCurrencies = "?"
@@ -160,11 +160,11 @@ const (
 type guess struct {
 	fits     uint // a bit for each of the formats
 	values   int  // cells that have a value
-	texts    int  // cells that are not empty, which may say "n/a"
+	texts    int  // cells that are not empty, "n/a" included
 	currency string
 	// decimals are the most digits after a point, and after a comma.
 	decimals map[byte]int
-	// different has the values as long as they are few.
+	// different has the different values, or is nil if they are many or long.
 	different map[string]bool
 }
 
@@ -286,7 +286,7 @@ func (g *guess) column(name string, rows int64) Column {
 	return c
 }
 
-// value is the stored value of a cell.
+// value returns the stored value of a cell.
 func (f format) value(cell string) any {
 	cell = strings.TrimSpace(cell)
 	if f.kind == Text {
@@ -299,7 +299,7 @@ func (f format) value(cell string) any {
 	switch {
 	case !ok:
 		return nil
-	case f.kind == Boolean: // rows show what the file says
+	case f.kind == Boolean: // rows show the text of the file
 		return cell
 	}
 	return v

@@ -35,7 +35,7 @@ type (
 		Group      any      `json:"group,omitempty"`
 		Left       any      `json:"left"`
 		Right      any      `json:"right"`
-		Difference *float64 `json:"difference,omitempty"` // right less left
+		Difference *float64 `json:"difference,omitempty"` // right minus left
 		Percent    *float64 `json:"percent,omitempty"`    // of left
 	}
 )
@@ -76,7 +76,7 @@ func (b box) compare(ctx context.Context, in compareInput) (comparison, error) {
 		c.Groups = append(c.Groups, pair(figure, row[0], row[1], right[key]))
 		delete(right, key)
 	}
-	for _, row := range sides[1].Rows { // what only the right side has
+	for _, row := range sides[1].Rows { // groups of the right side only
 		if _, left := right[fmt.Sprint(row[0])]; left {
 			c.Groups = append(c.Groups, pair(figure, row[0], nil, row[1]))
 		}
@@ -84,7 +84,7 @@ func (b box) compare(ctx context.Context, in compareInput) (comparison, error) {
 	return c, nil
 }
 
-// note keeps what is to be said of a side.
+// note adds the flags and the statement of a side.
 func (c *comparison) note(t selected) {
 	c.Truncated, c.Rounded = c.Truncated || t.Truncated, c.Rounded || t.Rounded
 	c.SQL = append(c.SQL, t.SQL)

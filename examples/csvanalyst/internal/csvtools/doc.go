@@ -1,4 +1,3 @@
-// Package csvtools are the tools with which a model looks at the CSV files of a
-// session. Which session that is comes from the run and not from the model, so
-// that it can not look at another's files.
+// Package csvtools has the tools with which a model queries the CSV files of a session. The session comes from the
+// run and not from the model, so the model cannot read files of another session.
 package csvtools

@@ -8,15 +8,15 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A SessionID says whose files the tools see. The program gives it, with
-// [tools.WithBound] or a binding.
+// A SessionID names the session whose files the tools see. The program sets it, with [tools.WithBound] or a
+// binding.
 type SessionID string
 
 // Files finds the database of a file of a session, by the file's id or its name.
 // The caller closes the database.
 type Files func(ctx context.Context, session, file string) (*csvdb.DB, error)
 
-// inputs of the tools: what every one of them has, and what they add to it.
+// The inputs of the tools, and the parts that they share.
 type (
 	file struct {
 		Resource string `json:"resourceId" jsonschema:"the id or the name of a file"`
@@ -103,10 +103,10 @@ func New(files Files) (*tools.Set, error) {
 	return tools.NewSet(list...)
 }
 
-// box is what the tools work with.
+// box implements the tools.
 type box struct{ files Files }
 
-// selected is what the model is told of rows.
+// selected is the result of a selection for the model.
 type selected struct {
 	csvdb.Table
 	// Truncated says that there are more rows than were returned.
@@ -177,7 +177,7 @@ func (b box) filterAggregate(ctx context.Context, in filterAggregateInput) (comp
 	return b.compute(ctx, in.file, in.figures, in.of(csvdb.Selection{Where: in.Conditions, Any: in.Match == "any"}))
 }
 
-// of adds which part of the answer is asked for.
+// of adds the order and the limit to a selection.
 func (p part) of(s csvdb.Selection) csvdb.Selection {
 	s.OrderBy, s.Descending, s.Limit = p.OrderBy, p.Descending, p.Limit
 	return s

@@ -111,7 +111,7 @@ func TestToolsRefuseWrongArguments(t *testing.T) {
 	}
 }
 
-// Amounts of two currencies have no difference. Numbers of rows have one.
+// The tool compares no amounts of two currencies, but it compares counts of them.
 func TestCompareRefusesTwoCurrencies(t *testing.T) {
 	t.Parallel()
 	set, ctx := box(t, map[string]string{"us.csv": "city,pay\nBern,$5\n", "eu.csv": "city,pay\nBern,€4\n"})

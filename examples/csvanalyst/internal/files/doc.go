@@ -1,3 +1,3 @@
-// Package files keeps what users upload: the CSV files and images of a session, and
-// of each CSV file a database.
+// Package files stores the uploads of users: the CSV files and images of a session, and a database for each CSV
+// file.
 package files

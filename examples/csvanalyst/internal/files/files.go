@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
 )
 
-// MaxImages is how many bytes the images of a message may have together.
+// MaxImages is the maximum number of bytes of all images of a message.
 const MaxImages = 4 << 20
 
 // Conditions that errors wrap. Use errors.Is.
@@ -27,15 +27,15 @@ var (
 	ErrImage    = errors.New("only PNG, JPEG, GIF and WebP images can be used")
 )
 
-// A Store keeps what users upload below a folder: the file as it is, and of a CSV
-// file a database. Names are made of ids, never of what a user calls a file.
+// A Store keeps uploads below a folder: each file unchanged, and a database for each CSV file. It names files by
+// ids, never by the names that users give.
 type Store struct {
 	folder   string
 	records  *records.DB
 	arriving atomic.Int64 // bytes of uploads that are not in the records yet
 }
 
-// Open makes the folder, and removes what uploads left that were cut off.
+// Open makes the folder, and removes the remains of uploads that were cut off.
 func Open(folder string, r *records.DB) (*Store, error) {
 	if err := os.MkdirAll(filepath.Join(folder, "files"), 0o700); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func Open(folder string, r *records.DB) (*Store, error) {
 	return &Store{folder: folder, records: r}, nil
 }
 
-// path is where a resource is stored; a record that says it is elsewhere is refused.
+// path returns the path of a resource's content. It refuses a record whose path leads out of the folder.
 func (f *Store) path(r records.Resource) (string, error) {
 	if !filepath.IsLocal(r.StoredPath) {
 		return "", fmt.Errorf("files: the path of %s leads out of the folder", r.ID)
@@ -62,7 +62,7 @@ func (f *Store) path(r records.Resource) (string, error) {
 	return filepath.Join(f.folder, r.StoredPath), nil
 }
 
-// Add stores an upload as a resource of a session. It is there as a whole, or not.
+// Add stores an upload as a resource of a session. If Add fails, it leaves no file.
 func (f *Store) Add(ctx context.Context, session, name string, content io.Reader) (r records.Resource, err error) {
 	if err := f.records.Room(ctx, session, 1); err != nil { // before the content is read
 		return r, err
@@ -100,7 +100,7 @@ func (f *Store) Add(ctx context.Context, session, name string, content io.Reader
 // roomStep is the number of bytes of an upload after which its room is checked again.
 const roomStep = 1 << 20
 
-// An upload is a reader that ends with an error when there is no room for all uploads that are arriving.
+// An upload is a reader that fails when there is no room for all current uploads.
 type upload struct {
 	r              io.Reader
 	store          *Store
@@ -121,17 +121,17 @@ func (u *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end takes the bytes back when the upload is in the records, or has failed.
+// end subtracts the bytes from arriving, when the upload is in the records or has failed.
 func (u *upload) end() { u.store.arriving.Add(-u.bytes) }
 
-// write stores what is read under a name that it gets at the end.
+// write stores the content in a temporary file, and then renames the file to path.
 func write(path string, content io.Reader, kind string) (int64, error) {
 	part := path + ".part"
 	out, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = os.Remove(part) }() // it has another name by then, or is not wanted
+	defer func() { _ = os.Remove(part) }() // it was renamed by then, or is not wanted
 	if kind != "text/csv" {
 		content = io.LimitReader(content, MaxImages+1)
 	}
@@ -159,8 +159,7 @@ func (f *Store) Remove(r records.Resource) error {
 	return nil
 }
 
-// find returns a resource of a session, by its id or name. Of several with one name
-// it is the newest.
+// find returns a resource of a session, by its id or name. If several have the name, find returns the newest.
 func (f *Store) find(ctx context.Context, session, file string) (records.Resource, error) {
 	all, err := f.records.Resources(ctx, session)
 	if err != nil {
@@ -199,7 +198,7 @@ func (f *Store) open(ctx context.Context, r records.Resource) (*csvdb.DB, error)
 	return csvdb.Open(ctx, path+".db")
 }
 
-// Schema says what is in a CSV file.
+// Schema returns the schema of a CSV file.
 func (f *Store) Schema(ctx context.Context, r records.Resource) (csvdb.Schema, error) {
 	db, err := f.open(ctx, r)
 	if err != nil {
@@ -223,13 +222,13 @@ func (f *Store) Image(ctx context.Context, session, file string) (records.Image,
 	return records.Image{Data: data, MIMEType: r.MIMEType, OriginalName: r.OriginalName}, err
 }
 
-// IsCSV goes by the type, or the end of the name.
+// IsCSV reports whether a resource is a CSV file, by its type or the end of its name.
 func IsCSV(r records.Resource) bool {
 	return r.MIMEType == "text/csv" || r.MIMEType == "application/csv" || strings.HasSuffix(strings.ToLower(r.OriginalName), ".csv")
 }
 
-// CheckImages gives the images of a message the types that their contents have. Images that are none are
-// an [ErrImage], and too many bytes an [ErrLarge].
+// CheckImages sets the type of each image of a message by its content. It returns [ErrImage] for any other content,
+// and [ErrLarge] for too many bytes.
 func CheckImages(images []records.Image) error {
 	total := 0
 	for i := range images {
@@ -265,7 +264,7 @@ func (f *Store) DeleteSession(ctx context.Context, session string) error {
 	return err
 }
 
-// ImageType is the type of an image by its content, empty for anything else.
+// ImageType returns the type of an image by its content, or "" for any other content.
 func ImageType(begin []byte) string {
 	switch kind := http.DetectContentType(begin); kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -274,7 +273,7 @@ func ImageType(begin []byte) string {
 	return ""
 }
 
-// cleanName is the last part of a name, without what can not be printed.
+// cleanName returns the last part of a path, without characters that cannot be printed.
 func cleanName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {

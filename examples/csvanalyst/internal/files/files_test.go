@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
 )
 
-// endless is an upload that never ends by itself, and counts what was read of it.
+// endless is an upload that never ends by itself, and counts the bytes that were read.
 type endless struct {
 	read int
 	then func() // is called once, after two megabytes
@@ -47,7 +47,7 @@ func store(t *testing.T, bytes int64) (*files.Store, *records.DB, context.Contex
 	return s, r, t.Context(), session.ID
 }
 
-// An upload for which there is no room ends while it comes, and leaves nothing.
+// An upload that needs more than the room fails before its end, and leaves no file.
 func TestUploadEndsWhereTheRoomEnds(t *testing.T) {
 	t.Parallel()
 	s, r, ctx, session := store(t, 3<<20)
@@ -60,7 +60,7 @@ func TestUploadEndsWhereTheRoomEnds(t *testing.T) {
 	assert.Empty(t, all)
 }
 
-// Uploads at the same time share the room, and what one has taken is free again when it has failed.
+// Uploads at the same time share the room. An upload that fails frees its share.
 func TestUploadsAtTheSameTimeShareTheRoom(t *testing.T) {
 	t.Parallel()
 	s, _, ctx, session := store(t, 3<<20)

@@ -9,15 +9,15 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 )
 
-// A table is what the tools return, as far as an answer needs it. Rows have the columns of the file, or the groups and then
-// the figure.
+// A table has the part of a tool's result that an answer needs. A row has the columns of the file, or its groups
+// and then the figure.
 type table struct {
 	Rows    [][]any `json:"rows"`
 	Matched int64   `json:"matched"`
 	Rounded bool    `json:"rounded"`
 }
 
-// answer puts an answer together from the result of a tool.
+// answer writes an answer from the result of a tool.
 func (q *question) answer(s step) string {
 	var r table
 	switch err := json.Unmarshal([]byte(s.answer), &r); {
@@ -35,7 +35,7 @@ func (q *question) answer(s step) string {
 	return q.sayFigure(r)
 }
 
-// place says which rows an answer is about.
+// place names the file and the conditions of an answer.
 func (q *question) place() string { return "in " + plain(q.file.Name) + q.where() }
 
 // inFull writes the figure in words.
@@ -44,7 +44,7 @@ func (q *question) inFull() string {
 	return plain(strings.ToLower(title[:1]) + title[1:])
 }
 
-// sayFigure says the figure of all rows that are asked for.
+// sayFigure writes the figure of all rows that match.
 func (q *question) sayFigure(r table) string {
 	n, hasValue := r.Rows[0][0].(float64)
 	switch {
@@ -56,7 +56,8 @@ func (q *question) sayFigure(r table) string {
 	return fmt.Sprintf("The %s is %s%s, %s.", q.inFull(), map[bool]string{true: "about "}[r.Rounded], q.valueOf(r.Rows[0]), q.place())
 }
 
-// sayGroups says the figure of each group, and which group has the highest.
+// sayGroups writes the figure of each group. If the question has a superlative, sayGroups first writes the sentence
+// of sayBest.
 func (q *question) sayGroups(r table) string {
 	by, out := plain(strings.Join(q.groups, " and ")), ""
 	if q.period != "" {
@@ -97,7 +98,7 @@ func (q *question) sayBest(r table) string {
 
 var mostOf = map[int]string{1: "highest", -1: "lowest"}
 
-// groupName writes the values of the groups of a row.
+// groupName writes the values of a row in the columns of the groups.
 func (q *question) groupName(row []any) string {
 	out := make([]string, len(q.groups))
 	for i, name := range q.groups {
@@ -117,7 +118,8 @@ func (q *question) valueOf(row []any) string {
 	return q.file.named(q.figure.Column).write(row[len(q.groups)])
 }
 
-// sayRows says rows. For a superlative without a number it says the first row, and whether other rows are equal.
+// sayRows lists rows. For a superlative that asks for one row, sayRows lists every row with the best value, at most
+// ties of them.
 func (q *question) sayRows(r table) string {
 	lead := plain(q.file.Name) + " has " + rowsOf(r.Matched) + q.where()
 	if int64(len(r.Rows)) < r.Matched {
@@ -145,7 +147,8 @@ func (q *question) sayRows(r table) string {
 	return lead
 }
 
-// line writes the columns of a row: of many, the first two and those that the question is about.
+// line writes the values of a row. If the row has more than five columns, line writes the first two and the ones in
+// the superlative and the conditions.
 func (q *question) line(row []any) string {
 	var parts []string
 	for i, c := range q.file.Columns {

@@ -12,7 +12,8 @@ type call struct {
 	arguments arguments
 }
 
-// arguments are the arguments of a call. The first ones tell most, because the page shows the beginning.
+// arguments are the arguments of a call. The most informative ones come first, because the page shows the
+// beginning.
 type arguments struct {
 	Resource   string            `json:"resourceId,omitempty"`
 	OrderBy    string            `json:"orderBy,omitempty"`
@@ -26,10 +27,10 @@ type arguments struct {
 
 const (
 	manyGroups = 100 // the most groups and rows that a tool returns
-	ties       = 6   // rows that are asked for to see whether the first is the only one
+	ties       = 6   // rows to request for a superlative of one row, to find rows with the same value
 )
 
-// call returns the call that answers the question. If there is none, the question has a problem.
+// call returns the tool call that answers the question. If there is none, q.problem is the text of the answer.
 func (q *question) call() call {
 	switch {
 	case q.problem != "":
@@ -51,7 +52,7 @@ func (q *question) call() call {
 	return q.rowsCall()
 }
 
-// settleComparison makes groups of the values that are to be compared.
+// settleComparison groups by the column whose values the question compares.
 func (q *question) settleComparison() {
 	at := slices.IndexFunc(q.conditions, func(c csvdb.Condition) bool { return c.Op == "in" })
 	if at < 0 || q.figure == nil || len(q.groups) > 0 {
@@ -74,7 +75,8 @@ func (q *question) settleRows() {
 	}
 }
 
-// figureCall asks for a figure. Groups come in their order, or with a superlative the highest or lowest first.
+// figureCall returns the call for a figure. A superlative orders the groups by their figure. Otherwise numbers and
+// dates are in their own order, and other groups have the highest figure first.
 func (q *question) figureCall() call {
 	in := arguments{Resource: q.file.ID, Aggregates: []figure{*q.figure}, GroupBy: q.groups, Period: q.period}
 	if len(q.groups) > 0 {
@@ -99,7 +101,7 @@ func (q *question) figureCall() call {
 	return call{"filterAndAggregateCsvData", in}
 }
 
-// rowsCall asks for rows, in the order of a column if there is a superlative.
+// rowsCall returns the call for rows. A superlative orders the rows by its column.
 func (q *question) rowsCall() call {
 	in := arguments{Resource: q.file.ID, Conditions: q.conditions, Limit: q.n}
 	if q.end != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 )
 
-// readCondition reads a condition: a column and the values that it is compared with. The column may be missing, and "and"
-// or "not" may stand before it. "No region" asks for rows in which it is empty, and a column of yes and no asks for yes.
+// readCondition reads a condition: a column and the values to compare it with. The column may be missing, and "and"
+// or "not" may precede it. "No region" matches rows in which region is empty. The name of a column of yes and no
+// matches yes.
 func (q *question) readCondition() bool {
 	begin, read := q.pos, false
 	members := q.at(0).kind == grouping && q.at(1).boolean() && q.at(1).plural // "by members"
@@ -26,7 +27,7 @@ func (q *question) readCondition() bool {
 	return read
 }
 
-// readAbsence reads the column behind "no".
+// readAbsence reads the column after "no" or "without".
 func (q *question) readAbsence() bool {
 	t, next := q.at(0), q.at(1)
 	if t.kind != columnName || !q.endsAt(1) && next.kind != joint && next.before == "" { // "no score over 20"
@@ -41,7 +42,7 @@ func (q *question) readAbsence() bool {
 	return true
 }
 
-// readCompared reads a column and its values, or values that show the column.
+// readCompared reads a column and its values, or values that identify their column.
 func (q *question) readCompared(negated bool) bool {
 	t := q.at(0)
 	if t.kind != columnName {
@@ -58,7 +59,7 @@ func (q *question) readCompared(negated bool) bool {
 	return t.before == "" || set("is are was were with where that have")[t.before] // but not "spent on catering"
 }
 
-// readOperand reads the value that a column is compared with. If c is nil, the value must show the column.
+// readOperand reads the value that a column is compared with. If c is nil, the value must identify the column.
 func (q *question) readOperand(c *column, negated bool) bool {
 	switch t := q.at(0); t.kind {
 	case valueName:
@@ -92,8 +93,8 @@ func (q *question) readNumber(c *column, negated bool) bool {
 	return true
 }
 
-// readComparison reads a comparison with a number. Its column is c, or the unit behind it as in "60 minutes", or for
-// amounts such as $5 the only one of money.
+// readComparison reads a comparison with a number. The column is c, or the unit after the number as in "60
+// minutes", or for an amount such as $5 the only column of money.
 func (q *question) readComparison(c *column) bool {
 	op, value, unit := q.at(0).op, q.at(1), q.at(2)
 	if value.kind != numeral || value.before != "" || c != nil && !c.number() {
@@ -124,7 +125,7 @@ func (q *question) checkCurrency(c *column, t token) {
 	}
 }
 
-// dateColumn returns c if it has dates, or the only column of dates if c is nil.
+// dateColumn returns c, or the only column of dates if c is nil.
 func (q *question) dateColumn(c *column) *column {
 	if c == nil {
 		return q.file.only(column.dated)
@@ -190,7 +191,8 @@ func (q *question) addValues(c *column, values []string, negated bool) {
 	}
 }
 
-// add adds a condition. Two conditions on one column are refused, unless both are comparisons or both are negated.
+// add adds a condition. It refuses a second condition on a column, unless each of the two is a comparison or a
+// negation.
 func (q *question) add(o csvdb.Condition) {
 	several := func(op string) bool { return op == "ne" || op == "lt" || op == "le" || op == "gt" || op == "ge" }
 	for _, p := range q.conditions {

@@ -9,11 +9,12 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/csvdb"
 )
 
-// A column and a file have the data that the prompt tells about them.
+// A column and a file have the data that the prompt gives for them.
 type (
 	column struct {
 		csvdb.Column
-		// rows says that the column has the name of the file and another value in each row. So it names the rows.
+		// rows reports that the column has the name of the file and a unique value in each row, so its values name
+		// the rows.
 		rows bool
 	}
 	file struct {
@@ -37,7 +38,7 @@ func (c column) identifier() bool {
 // quantity reports whether a column has numbers to compute with.
 func (c column) quantity() bool { return c.number() && !c.identifier() }
 
-// takes reports whether a token is a period, or a number that may be a year, for a column of dates.
+// takes reports whether c is a column of dates, and t is a period or a number that may be a year.
 func (c *column) takes(t token) bool {
 	return c != nil && c.dated() && (t.kind == period || t.kind == numeral && isYear.MatchString(t.text))
 }
@@ -50,8 +51,9 @@ func (c column) withYear(period string) string {
 	return period
 }
 
-// names returns the names by which a person may call a column: as it is, in words, without a unit in parentheses, and
-// without the code of the currency or the word "name" at its end.
+// names returns the names by which a person may call a column: the name itself, its words, the name without a unit
+// in parentheses, and the words without a last word that is the currency or "name". A column whose values name the
+// rows has none.
 func (c column) names() []string {
 	if c.rows {
 		return nil
@@ -67,7 +69,7 @@ func (c column) names() []string {
 	return out
 }
 
-// named returns the column of a name.
+// named returns the column with a name, or an empty column.
 func (f *file) named(name string) *column {
 	for i := range f.Columns {
 		if f.Columns[i].Name == name {
@@ -77,7 +79,7 @@ func (f *file) named(name string) *column {
 	return &column{}
 }
 
-// nouns returns the stems of the words for the rows of the file. A number in its name, such as a year, is none.
+// nouns returns the stems of the words for the rows: "row", and the words of the file's name without digits.
 func (f *file) nouns() map[string]bool {
 	out := map[string]bool{"row": true}
 	for _, s := range stems(f.bareName()) {
@@ -88,12 +90,13 @@ func (f *file) nouns() map[string]bool {
 	return out
 }
 
-// bareName returns the name of the file in lower case, without its ending.
+// bareName returns the name of the file in lower case, without its extension.
 func (f *file) bareName() string {
 	return strings.ToLower(strings.TrimSuffix(f.Name, path.Ext(f.Name)))
 }
 
-// only returns the only column that is of a kind, or nil. "Amount" comes before its namesake "Amount_2".
+// only returns the one column for which is returns true, or nil if there are none or several. "Amount_2" does not
+// count after "Amount".
 func (f *file) only(is func(column) bool) (only *column) {
 	for i := range f.Columns {
 		c := &f.Columns[i]
@@ -108,10 +111,10 @@ func (f *file) only(is func(column) bool) (only *column) {
 	return only
 }
 
-// about says once in an answer that rules give it.
+// about tells the user that rules answer.
 const about = "I am a set of rules and not a language model; the README says how to choose one."
 
-// help says what the rules understand, with questions about the file that they answer.
+// help returns a first sentence, the columns of the file, and example questions that the rules can answer.
 func (f *file) help(first string) string {
 	examples := []string{"how many rows are there?", "describe the columns"}
 	number := slices.IndexFunc(f.Columns, column.quantity)

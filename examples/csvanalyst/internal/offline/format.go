@@ -69,7 +69,7 @@ func inWords(period string) string {
 	return period
 }
 
-// markdown matches what has a meaning in Markdown: marks, the begin of a list or a title, and of emphasis.
+// markdown matches characters with a meaning in Markdown, also the ones that begin a list, a title or emphasis.
 var markdown = regexp.MustCompile("[\\\\`*\\[\\]<>|~]|^[#+-]|\\b_")
 
 // plain makes a text of a file safe to show as Markdown or in a terminal: its marks have no effect, and characters

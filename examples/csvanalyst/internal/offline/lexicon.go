@@ -2,11 +2,11 @@ package offline
 
 import "strings"
 
-// A kind of tokens.
+// A kind classifies a token.
 type kind int
 
 const (
-	unknown kind = iota // no word of the rules, and perhaps a value that the prompt does not list
+	unknown kind = iota // no word of the rules; it may be a value that the prompt does not list
 	clash               // a value that may also be something else
 	filler              // without a meaning of its own
 	columnName
@@ -31,10 +31,10 @@ const (
 	list
 	compare
 	describe
-	back // stands for rows that were named before
+	back // refers to the rows of the previous question
 )
 
-// A meaning is what a phrase of English says to the rules.
+// A meaning is the meaning of an English phrase for the rules.
 type meaning struct {
 	kind  kind
 	op    string // the function, operator or period in the words of the tools
@@ -42,7 +42,8 @@ type meaning struct {
 	money bool   // of a superlative: it is about a column of money
 }
 
-// lexicon has the phrases of the rules. A word that is not here, and is no name of the file, is refused.
+// lexicon maps the phrases of the rules to their meanings. Names of the file, numbers, dates and quotations need no
+// entry. The rules refuse every other word.
 var lexicon = dictionary(map[meaning]string{
 	{kind: function, op: "avg"}:    "average|avg",
 	{kind: function, op: "median"}: "median",
@@ -79,10 +80,10 @@ var lexicon = dictionary(map[meaning]string{
 	{kind: mark}:              ".|?|!|;",
 	{kind: back}:              "of them",
 	{kind: filler}:            "is|are|was|were|have|has|that|where|with|in|on|of|for|from|what|whats|there|took|do we|please|pls|in total|in the file",
-	{kind: filler, op: "the"}: "a|an|the", // a word behind them counts as behind the filler before them
+	{kind: filler, op: "the"}: "a|an|the", // an article is skipped: "in the city" is read as "in city"
 })
 
-// dictionary turns lists of phrases around.
+// dictionary maps each phrase of the lists to its meaning.
 func dictionary(phrases map[meaning]string) map[string]meaning {
 	out := map[string]meaning{}
 	for m, list := range phrases {

@@ -1,7 +1,8 @@
-// Package offline is a model that needs no key and no network. It cuts a question into tokens (token.go), reads them with
-// a small grammar from left to right (question.go, condition.go), chooses a tool (call.go) and says its result (answer.go).
-// A question with a token that does not fit is refused, so that each word counts, except fillers (lexicon.go). It speaks to
-// the agent exactly as a language model would: it sees the prompt, the messages and the results of tools, and nothing else.
+// Package offline is a model that needs no key and no network. It cuts a question into tokens (token.go), reads
+// them with a small grammar from left to right (question.go, condition.go), chooses a tool (call.go) and writes an
+// answer from its result (answer.go). It refuses a question with a token that does not fit, so it ignores no word
+// except fillers (lexicon.go). Like a language model, it sees the prompt, the messages and the results of tools,
+// and nothing else.
 package offline
 
 import (
@@ -29,17 +30,17 @@ func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, e
 	return rules.Model{Reply: reply, Pace: m.Pace}.Stream(ctx, r)
 }
 
-// A step is a tool call that was made for the question, and its answer.
+// A step is a tool call for the last message of the user, and its result.
 type step struct {
 	call   llm.ToolCall
 	answer string
 	failed bool
 }
 
-// A talk is the conversation as the request has it.
+// A talk is the conversation in a request.
 type talk struct {
 	files  []file
-	asked  []string // by the user; the last is to be answered
+	asked  []string // by the user; the last one needs an answer
 	images int
 	steps  []step
 }
@@ -69,7 +70,7 @@ func read(messages []llm.Message) talk {
 	return t
 }
 
-// filesOf reads the lines of the prompt that tell of files.
+// filesOf reads the lines of the prompt that describe files.
 func filesOf(prompt string) (out []file) {
 	for line := range strings.Lines(prompt) {
 		var f file
@@ -86,8 +87,7 @@ func filesOf(prompt string) (out []file) {
 	return out
 }
 
-// reply is the next message: tool calls while something is to be looked up, and then
-// the answer.
+// reply returns the next message: tool calls as long as the model needs results, and then the answer.
 func reply(r llm.Request) llm.Message {
 	t := read(r.Messages)
 	if len(t.asked) == 0 {

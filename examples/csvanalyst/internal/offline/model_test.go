@@ -47,7 +47,7 @@ func TestFirstCall(t *testing.T) {
 	}
 }
 
-// The names of a file and of its columns may have no words, or no columns may be there at all.
+// The model answers even if the names of the file and its columns have no words, or the file has no columns.
 func TestNamesWithoutWords(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{
@@ -76,7 +76,7 @@ func TestWithoutFiles(t *testing.T) {
 	}
 }
 
-// A tool that failed is no answer: the model says what went wrong.
+// If a tool fails, the answer says why.
 func TestFailedTool(t *testing.T) {
 	t.Parallel()
 	call := ask(t, prompt, "average age")
@@ -87,7 +87,7 @@ func TestFailedTool(t *testing.T) {
 	}
 }
 
-// A text of many questions is refused before it is compared with the columns, also when a short one refers to it.
+// The model refuses a text of too many words or questions, also if a short question refers to the text.
 func TestLongQuestionsAreRefused(t *testing.T) {
 	t.Parallel()
 	many := "how many rows" + strings.Repeat("? how many rows", 1733)
@@ -135,8 +135,7 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// Whatever is asked, there is an answer, or a call of a tool with arguments that are
-// JSON.
+// Every question gets an answer, or a tool call whose arguments are valid JSON.
 func FuzzQuestion(f *testing.F) {
 	for _, s := range []string{"how many rows?", "top 99999999999999999999 by", "between 1 and", "unit price is", "city > >", "compare \"a\" and \"b\"", "is not empty", "é' \"", "not not is is"} {
 		f.Add(s)

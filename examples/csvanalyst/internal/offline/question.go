@@ -11,14 +11,14 @@ import (
 // A figure is an aggregate.
 type figure = csvdb.Aggregate
 
-// An end is a superlative, and the column that it is about.
+// An end is a superlative with its column.
 type end struct {
 	meaning
 	column *column
 }
 
 // A question is one question of the user as the rules have understood it: a figure or rows, and then groups and
-// conditions in any order. A token that does not fit is a problem, so that no word is left out of an answer.
+// conditions in any order. A token that does not fit is a problem, so no answer ignores a word.
 type question struct {
 	file   *file
 	tokens []token
@@ -33,7 +33,7 @@ type question struct {
 	noun       bool // the question names the rows
 	compares   bool
 	describes  bool
-	refers     bool // to the rows of the question before
+	refers     bool // to the rows of the previous question
 
 	problem string // why there is no answer
 }
@@ -59,7 +59,7 @@ func understand(f *file, tokens []token) *question {
 	return q
 }
 
-// refuseUnknown refuses words that no rule knows, and words that may be a value or not.
+// refuseUnknown refuses words that no rule knows, and words that may or may not be a value.
 func (q *question) refuseUnknown() {
 	var words []string
 	for _, t := range q.tokens {
@@ -76,7 +76,7 @@ func (q *question) refuseUnknown() {
 	}
 }
 
-// at returns the token that is n behind the next one, or one of no kind.
+// at returns the token n tokens after the next one. If there is none, at returns a filler.
 func (q *question) at(n int) token {
 	if i := q.pos + n; i >= 0 && i < len(q.tokens) {
 		return q.tokens[i]
@@ -84,7 +84,7 @@ func (q *question) at(n int) token {
 	return token{meaning: meaning{kind: filler}}
 }
 
-// endsAt reports whether the question has no token n behind the next one.
+// endsAt reports whether the sentence has ended n tokens after the next one. A mark counts as the end.
 func (q *question) endsAt(n int) bool { return q.pos+n >= len(q.tokens) || q.at(n).kind == mark }
 
 // accept reads the next token, if it is of a kind.
@@ -96,7 +96,7 @@ func (q *question) accept(k kind) bool {
 	return true
 }
 
-// doubt keeps the first reason not to answer.
+// doubt sets the problem, unless the question has one already.
 func (q *question) doubt(problem string) {
 	if q.problem == "" {
 		q.problem = problem
@@ -180,7 +180,8 @@ func (q *question) readEnd() {
 	}
 }
 
-// readLimit reads the number of rows at n. The number in "the highest 2024 amount" is a year, and no limit.
+// readLimit reads the number of rows at n. A number above manyGroups is no limit, such as the year in "the highest
+// 2024 amount".
 func (q *question) readLimit(n int) bool {
 	t := q.at(n)
 	limit, err := strconv.Atoi(t.value)
@@ -192,8 +193,8 @@ func (q *question) readLimit(n int) bool {
 	return true
 }
 
-// readGroup reads "by city", "per month" and "by status and region". A column of numbers may be the order of rows, as in
-// "top 3 rows by amount".
+// readGroup reads "by city", "per month" and "by status and region". It also reads the column of a superlative, as
+// in "top 3 rows by amount".
 func (q *question) readGroup() bool {
 	by, t := q.at(0), q.at(1)
 	switch {
@@ -217,7 +218,7 @@ func (q *question) readGroup() bool {
 	return true
 }
 
-// lacksOrder reports whether rows are asked for by a superlative without a column.
+// lacksOrder reports whether the question asks for rows by a superlative that has no column yet.
 func (q *question) lacksOrder() bool { return q.end != nil && q.end.column == nil && q.figure == nil }
 
 // groupByPeriod groups by a period of the only column of dates.
@@ -230,7 +231,8 @@ func (q *question) groupByPeriod(period string) {
 	q.groups, q.period = append(q.groups, c.Name), period
 }
 
-// readRest reads what may stand at other places: "of them", a word for the rows, and "how many" at the end.
+// readRest reads other parts of a question: a mark, "of them", a later word for the rows, and "how many" at the
+// end.
 func (q *question) readRest() bool {
 	if q.accept(mark) {
 		return true

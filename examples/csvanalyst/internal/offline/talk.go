@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// These bound the time that a text takes.
+// Limits of a text, which bound the time to read it.
 const (
 	maxWords     = 200
 	maxSentences = 10
 )
 
-// next returns the tools to call, or the answer.
+// next returns the tool calls that have no result yet, and the text of the answers so far.
 func (t talk) next() ([]call, string) {
 	text := ""
 	if t.images > 0 {
@@ -41,8 +41,8 @@ func (t talk) next() ([]call, string) {
 	return calls[min(len(calls), len(t.steps)):], text + strings.Join(answers, "\n\n")
 }
 
-// questions reads the last text of the user. It is about the newest file of which all its questions are understood, or
-// else about the newest. No file can be read if it returns nil.
+// questions reads the last message of the user. It is about the newest file for which the rules understand all
+// questions, or else about the newest file that can be read. If no file can be read, questions returns nil.
 func (t talk) questions() (newest []*question) {
 	for _, f := range slices.Backward(t.files) {
 		if f.RowCount == nil {
@@ -94,7 +94,7 @@ func (l *lexer) questions(text string) (out []*question) {
 	return out
 }
 
-// sentences cuts tokens behind the marks that end sentences.
+// sentences splits tokens at the marks that end sentences.
 func sentences(tokens []token) (out [][]token) {
 	begin := 0
 	for i, t := range tokens {
@@ -106,7 +106,7 @@ func sentences(tokens []token) (out [][]token) {
 	return append(out, tokens[begin:])
 }
 
-// follow adds the conditions of the question before.
+// follow adds the conditions of the previous question p.
 func (q *question) follow(p *question) {
 	switch {
 	case p.problem != "" || p.refers && len(p.conditions) == 0:

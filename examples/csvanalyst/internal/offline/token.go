@@ -83,7 +83,8 @@ func (l *lexer) tokens(text string) (out []token) {
 	return out
 }
 
-// tokenAt returns the longest token at i, and its number of words. Of equally long ones it is the first.
+// tokenAt returns the longest token at i, and its number of words. Among tokens of equal length it prefers a name,
+// then a phrase, a number and a period.
 func (l *lexer) tokenAt(words []word, i int) (best token, n int) {
 	if words[i].quoted {
 		return token{meaning: meaning{kind: quotation}, text: words[i].text}, 1
@@ -100,8 +101,8 @@ func (l *lexer) tokenAt(words []word, i int) (best token, n int) {
 	return best, n
 }
 
-// nameAt finds the longest name at i. A value that is one of two columns, or also a word for the rows or a phrase of the
-// lexicon, has to stand in quotation marks behind its column.
+// nameAt finds the longest name at i. A value is a clash if it is a value of two columns, a word for the rows or a
+// phrase of the lexicon, too. Such a value needs its column and quotation marks.
 func (l *lexer) nameAt(words []word, i int) (best token, n int) {
 	for _, c := range l.names[words[i].stem] {
 		k := len(c.words)

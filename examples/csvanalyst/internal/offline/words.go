@@ -42,7 +42,7 @@ func split(text string) []word {
 	return out
 }
 
-// stem makes one word of singular and plural.
+// stem returns a word in lower case, without the s of a plural.
 func stem(s string) string {
 	s = strings.ToLower(s)
 	if strings.HasSuffix(s, "s") && !strings.HasSuffix(s, "ss") && len(s) > 3 {
@@ -70,7 +70,7 @@ func number(text string) (plain, sign string, ok bool) {
 	return strings.ReplaceAll(bare, ",", ""), strings.Replace(text, bare, "", 1), numeric.MatchString(bare)
 }
 
-// set returns the words of a text.
+// set returns the set of the words of a text.
 func set(words string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(words) {

@@ -1,4 +1,3 @@
-// Package records keeps the sessions of the program, with what was said in them
-// and which files belong to them: the tables session, message and resource, in
-// SQLite or in PostgreSQL.
+// Package records stores sessions, with their messages and the records of their files, in the tables session,
+// message and resource of SQLite or PostgreSQL.
 package records

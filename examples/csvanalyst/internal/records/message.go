@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// An Image is one that was sent with a message.
+// An Image is an image of a message.
 type Image struct {
 	Data         []byte `json:"data"` // base64 in JSON
 	MIMEType     string `json:"mimeType"`
 	OriginalName string `json:"originalName,omitempty"`
 }
 
-// A Message is what was said in a session. Images are in its metadata, as
-// {"images": […]}; without any that is null.
+// A Message is a message of a session. The column metadata has its images as {"images": […]}, or null without
+// images.
 type Message struct {
 	ID        int64
 	SessionID string
@@ -48,7 +48,7 @@ func scanMessage(scan func(...any) error) (m Message, err error) {
 	return m, err
 }
 
-// Messages returns what was said in a session, in order.
+// Messages returns the messages of a session, in order.
 func (d *DB) Messages(ctx context.Context, session string) ([]Message, error) {
 	return all(ctx, d, scanMessage, `SELECT id, "sessionId", role, content, metadata, "createdAt" FROM message WHERE "sessionId" = ?1 ORDER BY id`, session)
 }
@@ -64,8 +64,8 @@ func (d *DB) CreateMessage(ctx context.Context, m Message) (int64, error) {
 		m.SessionID, m.Role, m.Content, meta, now()))
 }
 
-// SaveMessage stores a message unless the session has one of its role and content,
-// and reports whether it did.
+// SaveMessage stores a message unless the session has one with the same role and content. It reports whether it
+// stored the message.
 func (d *DB) SaveMessage(ctx context.Context, m Message) (bool, error) {
 	found, err := all(ctx, d, func(scan func(...any) error) (n int64, err error) { return n, scan(&n) },
 		`SELECT id FROM message WHERE "sessionId" = ?1 AND role = ?2 AND content = ?3 LIMIT 1`, m.SessionID, m.Role, m.Content)

@@ -14,8 +14,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// ErrNotFound says that there is no such session or file, or that it is somebody
-// else's.
+// ErrNotFound is returned for a session that does not exist or belongs to another user.
 var ErrNotFound = errors.New("records: not found")
 
 // ErrQuota is returned when a limit of [Limits] is reached. Its text says which.
@@ -32,7 +31,7 @@ type Limits struct {
 	Bytes int64
 }
 
-// A DB holds the records. It is safe for concurrent use, except for Limits, which are set before.
+// A DB holds the records. It is safe for concurrent use, once Limits is set.
 type DB struct {
 	db       *sql.DB
 	postgres bool
@@ -40,8 +39,8 @@ type DB struct {
 	Limits Limits
 }
 
-// The tables. What differs between the databases stands in braces. Columns are
-// written as other programs read them.
+// tables creates the tables. Names in braces stand for types that differ between the databases. Other programs read
+// the columns under these names.
 const tables = `
 CREATE TABLE IF NOT EXISTS session (
 	id TEXT PRIMARY KEY, "userId" TEXT NOT NULL,
@@ -74,8 +73,8 @@ func OpenSQLite(ctx context.Context, path string) (*DB, error) {
 	return migrated(ctx, &DB{db: db}, strings.NewReplacer("{serial}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{time}", "DATETIME", "{json}", "TEXT"))
 }
 
-// OpenPostgres opens the records in a schema of a database, and makes what is not
-// there.
+// OpenPostgres opens the records in a schema of a database. It creates the schema and the tables if they are
+// missing.
 func OpenPostgres(ctx context.Context, address, schema string) (*DB, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -100,7 +99,7 @@ func migrated(ctx context.Context, d *DB, names *strings.Replacer) (*DB, error) 
 // Close closes the database.
 func (d *DB) Close() error { return d.db.Close() }
 
-// in writes a statement as the database wants it: ?1 is $1 in PostgreSQL.
+// in returns a statement in the syntax of the database: ?1 is $1 in PostgreSQL.
 func (d *DB) in(statement string) string {
 	if d.postgres {
 		return strings.ReplaceAll(statement, "?", "$")
@@ -141,7 +140,7 @@ func all[T any](ctx context.Context, d *DB, scan func(scan func(...any) error) (
 	return out, nil
 }
 
-// one returns the only row, or ErrNotFound.
+// one returns the first row, or ErrNotFound.
 func one[T any](list []T, err error) (T, error) {
 	var none T
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
-// onEach runs a test on each kind of database. The function given to it runs a
-// statement as another program would, and returns the rows as text.
+// onEach runs a test on each kind of database. The test gets a function that runs a statement as another program
+// would, and returns the rows as text.
 func onEach(t *testing.T, test func(t *testing.T, db *records.DB, query func(string) []string)) {
 	t.Helper()
 	t.Parallel()
@@ -48,7 +48,7 @@ func onEach(t *testing.T, test func(t *testing.T, db *records.DB, query func(str
 	})
 }
 
-// Others on the machine cannot read the records, also if an older version let them.
+// Other users of the machine cannot read the records, even if an older version let them.
 func TestFileIsPrivate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "records.db")

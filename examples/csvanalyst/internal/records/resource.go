@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Resource is a file of a session. StoredPath is where its content is, below
-// the folder of the program's data; it is never made of the original name.
+// A Resource is a file of a session. StoredPath is the path of its content below the data folder. The path does not
+// depend on the original name.
 type Resource struct {
 	ID           string
 	SessionID    string
@@ -43,7 +43,8 @@ func (d *DB) CreateResource(ctx context.Context, r Resource) error {
 	return err
 }
 
-// Room returns an [ErrQuota] if a session may have no further file, or if there is no room for the bytes of one.
+// Room returns an [ErrQuota] if a session may have no further file, or if a file of so many bytes would exceed the
+// limit.
 func (d *DB) Room(ctx context.Context, session string, bytes int64) error {
 	files, err := one(all(ctx, d, scanCount, `SELECT count(*) FROM resource WHERE "sessionId" = ?1`, session))
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A Session is a conversation of a user. Its title is how it began.
+// A Session is a conversation of a user. Title is the beginning of the user's first message, or else the name of
+// the first file.
 type Session struct {
 	ID        string
 	UserID    string
@@ -32,8 +33,8 @@ func (d *DB) CreateSession(ctx context.Context, user string) (Session, error) {
 	return d.EnsureSession(ctx, user, rand.Text())
 }
 
-// EnsureSession returns a session of a user, and makes it if there is none with the id. The session of
-// somebody else is an [ErrNotFound], and one above the limit an [ErrQuota].
+// EnsureSession returns a session of a user, and makes it if there is none with the id. For a session of another
+// user it returns [ErrNotFound], and above the limit [ErrQuota].
 func (d *DB) EnsureSession(ctx context.Context, user, id string) (Session, error) {
 	made, err := d.exec(ctx, `INSERT INTO session (id, "userId", "createdAt", "updatedAt") SELECT ?1, ?2, ?3, ?3
 		WHERE CAST(?4 AS BIGINT) = 0 OR (SELECT count(*) FROM session WHERE "userId" = ?2) < CAST(?4 AS BIGINT) ON CONFLICT DO NOTHING`, id, user, now(), int64(d.Limits.Sessions))
@@ -65,7 +66,7 @@ func (d *DB) Sessions(ctx context.Context, user string) ([]Session, error) {
 	return all(ctx, d, scanSession, sessions+`WHERE "userId" = ?1 ORDER BY "updatedAt" DESC, id LIMIT 100`, user)
 }
 
-// Touch says that something happened in a session.
+// Touch sets the time of the last change of a session.
 func (d *DB) Touch(ctx context.Context, id string) error {
 	_, err := d.exec(ctx, `UPDATE session SET "updatedAt" = ?1 WHERE id = ?2`, now(), id)
 	return err
