@@ -19,7 +19,7 @@ func about(proposal string) func(context.Context, string) (string, error) {
 	return func(context.Context, string) (string, error) { return proposal, nil }
 }
 
-// age makes a session old: in all that is kept of it.
+// age sets the last activity of a session to some days ago, in all its rows.
 func (p *place) age(u user, thread string, days int) {
 	p.t.Helper()
 	if p.server.Secret == nil {
@@ -44,7 +44,7 @@ func (p *place) age(u user, thread string, days int) {
 	}
 }
 
-// Sessions go by their status and age, with their threads; others stay.
+// CleanUp removes sessions by status and age, with their threads, and keeps the others.
 func TestCleanUp(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
 		u := p.newUser()

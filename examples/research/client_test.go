@@ -37,7 +37,7 @@ func (p *place) newUser() user {
 	return user{p, id, signed(p.t, p.secret, p.claims(id))}
 }
 
-// answer is that to a request.
+// answer is the response to a request.
 type answer struct {
 	status int
 	body   string
@@ -101,7 +101,7 @@ func (u user) upload(path, name, text string) answer {
 	return u.send(http.MethodPost, path, form.FormDataContentType(), &b)
 }
 
-// into reads the JSON of an answer of a status.
+// into checks the status of an answer, and decodes its JSON.
 func into[T any](t *testing.T, a answer, status int) T {
 	t.Helper()
 	var v T
@@ -114,7 +114,7 @@ func into[T any](t *testing.T, a answer, status int) T {
 	return v
 }
 
-// same wants an answer, word for word.
+// same checks the status and the exact body of an answer.
 func same(t *testing.T, what string, a answer, status int, body string) {
 	t.Helper()
 	if a.status != status || strings.TrimSpace(a.body) != body {
@@ -133,7 +133,7 @@ func (u user) proposal() string {
 	return into[map[string]string](u.t, u.post("/api/proposals", struct{}{}), 201)["proposalId"]
 }
 
-// result is what /api/research answers.
+// result is the response of /api/research.
 type result struct {
 	Success  bool
 	ThreadID string
@@ -199,7 +199,7 @@ func (u user) asks(id, text string) thread {
 	return into[thread](u.t, u.get("/threads/"+id+"/state"), 200)
 }
 
-// threads are those of the server.
+// threads returns the user's threads on the server.
 func (u user) threads() answer {
 	u.t.Helper()
 	return u.post("/threads/search", struct{}{})

@@ -12,14 +12,13 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A gate is the offline model, which waits before its answers from the second on, and
-// counts what it is asked.
+// A gate is the offline model. From the second question on it waits before it answers, and it counts each question.
 type gate struct {
 	offline.Model
 	mu     sync.Mutex
 	closed bool
 	asked  map[string]int
-	waits  chan struct{} // somebody waits
+	waits  chan struct{} // receives a value when a call waits
 	open   chan struct{}
 }
 
@@ -54,14 +53,14 @@ func (g *gate) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, e
 	}
 }
 
-// unlock lets everybody through who comes from now on, and counts anew.
+// unlock lets later calls pass, and resets the counts.
 func (g *gate) unlock() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed, g.asked = false, map[string]int{}
 }
 
-// once wants everything to have been asked once.
+// once checks that the model was asked each question once.
 func (g *gate) once(t *testing.T) {
 	t.Helper()
 	g.mu.Lock()
@@ -73,7 +72,7 @@ func (g *gate) once(t *testing.T) {
 	}
 }
 
-// account returns what a user has, past HTTP.
+// account returns the account of a user, without HTTP.
 func (p *place) account(u user) account.Account {
 	p.t.Helper()
 	id, err := p.Backend.Verify(p.t.Context(), u.token)

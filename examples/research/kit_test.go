@@ -26,11 +26,10 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// asProgram makes the test binary be the program: how a test runs it in another
-// process.
+// asProgram names the variable that makes the test binary run as the program, in another process.
 const asProgram = "RESEARCH_TEST_AS_PROGRAM"
 
-// variables are those that the program reads. Nobody's own are used by tests.
+// variables are the environment variables that the program reads. TestMain unsets them.
 var variables = []string{
 	"SUPABASE_DB_URL", "SUPABASE_URL", "SUPABASE_SERVICE_ROLE_KEY", "SUPABASE_KEY", "SUPABASE_JWT_SECRET", "SUPABASE_JWKS_URL",
 	"NEXT_PUBLIC_SUPABASE_URL", "NEXT_PUBLIC_SUPABASE_ANON_KEY",
@@ -83,7 +82,7 @@ type place struct {
 	config   config
 }
 
-// log is what the server has logged.
+// log keeps the log of the server.
 type log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -142,8 +141,8 @@ func onSupabase(t *testing.T, m llm.Model) *place {
 	return p
 }
 
-// projectEnv is what a project's service has in its environment. The login owns
-// nothing, so that only policies and grants let it do what it does.
+// projectEnv returns the environment of a service of a project. Its login owns nothing, so only policies and grants
+// give it rights.
 func projectEnv(t *testing.T, database string) map[string]string {
 	t.Helper()
 	return map[string]string{
@@ -177,7 +176,7 @@ var (
 	envLock sync.Mutex
 )
 
-// environ is the environment for another process, without what withEnv sets for a while.
+// environ returns the environment for another process, without the variables that withEnv sets.
 func environ() []string {
 	envLock.Lock()
 	defer envLock.Unlock()
@@ -257,7 +256,7 @@ func signed(t *testing.T, secret []byte, claims jwt.MapClaims) string {
 	return text
 }
 
-// with connects as who owns everything.
+// with connects as the owner of the database.
 func (p *place) with(fn func(context.Context, *pgx.Conn) error) {
 	p.t.Helper()
 	ctx := context.Background()

@@ -1,12 +1,11 @@
-// Research reads a document that somebody wants to answer, such as a request for
-// proposals, and says what it asks for; then it answers questions about it. It serves
-// a page and an API, with a session and rows of its own for each user.
+// Research reads a document that a user wants to respond to, such as a request for proposals, and summarizes it by
+// topic. Then it answers questions about it. It serves a page and an API, and keeps the data of users apart.
 //
 //	go run ./examples/research
 //
-// Read internal/research for the graph, internal/api for the endpoints, internal/desk for
-// how a session is run, and internal/account for where users' things are kept: SQLite, a
-// PostgreSQL, or a Supabase project under row-level security.
+// Read internal/research for the graph, internal/api for the endpoints, internal/desk for the runs of sessions, and
+// internal/account for the storage of users' data: SQLite, PostgreSQL, or a Supabase project under row-level
+// security.
 package main
 
 import (
@@ -32,7 +31,7 @@ import (
 	"github.com/weft-go/weft/examples/research/internal/offline"
 )
 
-// config is what flags say.
+// config has the values of the flags.
 type config struct {
 	address, folder, schema, user string
 	token, migrated               bool
@@ -104,7 +103,7 @@ func run(ctx context.Context, c config) (err error) {
 	return errors.Join(err, s.close())
 }
 
-// printToken prints what a user of the local program signs in with.
+// printToken prints a token with which a user signs in to the local program.
 func printToken(c config) error {
 	if account.Configured() {
 		return errors.New("a Supabase project gives its users their tokens")

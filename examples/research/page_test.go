@@ -16,7 +16,8 @@ import (
 	"github.com/weft-go/weft/examples/research/internal/offline"
 )
 
-// Who opens the page on this machine is signed in; by another name of it, nobody is.
+// The program signs in a browser that opens the page on this machine, but not under another host name or through a
+// proxy.
 func TestPageSignsIn(t *testing.T) {
 	t.Parallel()
 	p := onSQLite(t, newOffline())
@@ -132,7 +133,7 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// What the page does: a thread, a document, a question, and the thread opened again.
+// The page makes a thread, adds a document, asks a question, and opens the thread again.
 func TestConversation(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
 		u := p.newUser()
@@ -173,12 +174,12 @@ func TestConversation(t *testing.T) {
 		if strings.Contains(said, "What is said about money?") {
 			t.Error("a question of the program's own is shown as the user's")
 		}
-		// The session is one of the seed's, too.
+		// The thread is also a session of the user.
 		all := p.sessionsOf(u)
 		if len(all) != 1 && p.server.Secret != nil || p.server.Secret != nil && (all[0].Thread != id || all[0].Title != "ferry.md" || all[0].Status != account.Completed) {
 			t.Errorf("got sessions %+v", all)
 		}
-		// Another document begins anew.
+		// Another document starts the research again.
 		into[map[string]any](t, u.upload("/api/documents?thread="+id, "other.md", "The boat is red."), 201)
 		r := into[result](t, u.post("/api/research", map[string]string{"threadId": id}), 200)
 		if r.State.RFPDocument.Text != "The boat is red." || len(r.State.Findings) != 6 || strings.Contains(r.State.Solution, "ferr") {
@@ -187,7 +188,7 @@ func TestConversation(t *testing.T) {
 	})
 }
 
-// A thread that is deleted takes its session, its proposal, its document and what was published with it.
+// The deletion of a thread also removes its session, its proposal, its document and its published state.
 func TestDeletedThread(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
 		u, other := p.newUser(), p.newUser()

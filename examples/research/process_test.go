@@ -72,8 +72,8 @@ func (p *program) end(s os.Signal) string {
 // drain matches what a program logs when it is asked to end: that it drains, and that it has left no run unfinished.
 var drain = regexp.MustCompile(`(?m)^\S+ level=INFO msg="server: (?:draining" runs=\d+|drained" ended=\d+ handed_over=0 unfinished=0 took=\S+)\n`)
 
-// replies reads the events of a run: the id of each message that is complete, in order. It ends after
-// so many, or with the run.
+// replies reads the events of a run. It returns the id of each complete message, in order, and stops after so many
+// or at the end of the run.
 func replies(t *testing.T, lines *bufio.Scanner, most int) (ids []string) {
 	t.Helper()
 	for name := ""; len(ids) < most && lines.Scan(); {
@@ -98,8 +98,8 @@ func replies(t *testing.T, lines *bufio.Scanner, most int) (ids []string) {
 	return ids
 }
 
-// A program that is killed in the middle of a run goes on when it is started again, and
-// asks nothing that it has an answer to.
+// A program that is killed in the middle of a run resumes the run when it is started again, and repeats no stored
+// model call.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) (user, map[string]string){
@@ -127,7 +127,7 @@ func TestKilled(t *testing.T) {
 
 			second := begin(t, folder, env, "-migrated", "-pace", "0")
 			u.url = second.url
-			// The server goes on by itself, when the lease of who was killed has run out.
+			// The server resumes the run itself, when the lease of the killed process has expired.
 			var shown thread
 			for tick := time.NewTicker(50 * time.Millisecond); len(shown.Next) > 0 || shown.Values.Solution == ""; <-tick.C {
 				shown = into[thread](t, u.get("/threads/"+id+"/state"), 200)
@@ -141,7 +141,7 @@ func TestKilled(t *testing.T) {
 					t.Errorf("message %d is %s want %s", i, said[i].ID, id)
 				}
 			}
-			// The seed's route finds it done.
+			// POST /api/research finds the research done.
 			a := patiently(t, func() answer { return u.post("/api/research", map[string]string{"threadId": id}) })
 			if r := into[result](t, a, 200); !r.Success || !r.State.Status.SolutionSought || len(r.State.Findings) != 6 || len(r.State.Messages) != 10 {
 				t.Errorf("got %+v", r)
@@ -174,7 +174,7 @@ func (u user) untilKilled(p *program, id string) (ids []string) {
 	defer reply.Body.Close()
 	lines := bufio.NewScanner(reply.Body)
 	ids = replies(u.t, lines, 2)
-	// The second answer counts once it is stored, and then the third begins.
+	// The third message begins after the second answer is stored.
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {
 	}
 	p.end(os.Kill)
@@ -183,7 +183,7 @@ func (u user) untilKilled(p *program, id string) (ids []string) {
 
 var shell = regexp.MustCompile("(?s)<!-- a test runs these lines -->\n```sh\n(.*?)```")
 
-// The lines of the README work as they are printed.
+// The commands of the README work.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("README.md")

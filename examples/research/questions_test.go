@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/internal/proof/questiontest"
 )
 
-// judged are the answers to the questions about research, which were written from the README alone. A refused one says
-// that there is no passage with all of the words.
+// judged has the right answers to the questions about research. The author of the questions had read only the
+// README. The answer to a refused question says that no passage has all its words.
 var judged = map[string]questiontest.Judgement{
 	"research-01": {Right: []string{"27 February 2026 at 12:00 noon"}, Wrong: []string{"6 February", "31 August"}},
 	"research-02": {Wrong: []string{"27 February"}, Refused: true},
@@ -30,7 +30,7 @@ var judged = map[string]questiontest.Judgement{
 	"research-12": {Wrong: []string{"10 seconds"}, Refused: true},
 }
 
-// TestQuestions proves that no question is answered wrongly without a key.
+// TestQuestions proves that the offline model, which needs no API key, answers none of the questions wrongly.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	p := onSQLite(t, newOffline())

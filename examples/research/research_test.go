@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Who has no good token is told the same, whatever else is wrong.
+// A request without a valid token gets the same answer, whatever else is wrong.
 func TestUnauthorized(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
 		u := p.newUser()
@@ -49,7 +49,7 @@ func TestUnauthorized(t *testing.T) {
 
 var threadForm = regexp.MustCompile(`^research_([0-9a-f]{10})_(\d{13})$`)
 
-// A session is started about a proposal of the caller's, and continued by its thread.
+// A client begins a session about its own proposal, and continues it by the thread.
 func TestResearch(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
 		u := p.newUser()
@@ -83,7 +83,7 @@ func TestResearch(t *testing.T) {
 		if !c.Success || c.ThreadID != "" || !reflect.DeepEqual(c.State, r.State) {
 			t.Errorf("continued: got %+v want %+v", c, r)
 		}
-		// The one whose program was killed before anything of the run was stored.
+		// a session whose program was killed before the run stored anything
 		id := u.newThread(rfp)
 		if r := into[result](t, u.post("/api/research", map[string]string{"threadId": id}), 200); !r.State.Status.SolutionSought {
 			t.Errorf("got %+v", r)
@@ -91,7 +91,7 @@ func TestResearch(t *testing.T) {
 	})
 }
 
-// What is another's is as what is not there, in the same words.
+// The answer for the data of another user is the same as for missing data.
 func TestForeign(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
 		ann, bob := p.newUser(), p.newUser()
@@ -116,7 +116,7 @@ func TestForeign(t *testing.T) {
 		for what, id := range map[string]string{"foreign": proposal, "unknown": bob.id, "in capitals": strings.ToUpper(proposal)} {
 			same(t, what, bob.post("/api/research", map[string]string{"proposalId": id, "documentId": doc}), 404, noProposal)
 		}
-		// A document is found among the caller's own only.
+		// A caller finds only the caller's own documents.
 		for _, id := range []string{doc, "../" + ann.id + "/" + doc, "nothing"} {
 			b := into[result](t, bob.post("/api/research", map[string]string{"proposalId": bob.proposal(), "documentId": id}), 200)
 			if b.State.Status.DocumentLoaded || b.State.RFPDocument.Text != "" || len(b.State.Errors) != 1 {
@@ -130,7 +130,7 @@ func TestForeign(t *testing.T) {
 	})
 }
 
-// What can not be used is refused before anything happens, and says why.
+// The server refuses an invalid request before it does anything, and says why.
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	p := onSQLite(t, nil)
@@ -191,7 +191,7 @@ func TestBadFiles(t *testing.T) {
 	same(t, "broke off", a, 400, `{"error":"Invalid request format","details":{"file":"is missing, or the form broke off"}}`)
 }
 
-// What goes wrong inside is told to nobody but the log.
+// An internal error reaches the log, and not the client.
 func TestInternalError(t *testing.T) {
 	broken := func() llm.Model {
 		return llm.ModelFunc(func(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -223,7 +223,7 @@ func TestInternalError(t *testing.T) {
 	})
 }
 
-// One run at a time has a thread; the other is told so, and nothing is lost.
+// A second run of a busy thread gets a conflict. The first run finishes.
 func TestBusy(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
 		g := newGate()
@@ -250,7 +250,8 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// A client of /api/research that hangs up ends the run; what was found stays, and is not asked again.
+// If a client of /api/research hangs up, the run ends. The next run keeps the findings and does not ask for them
+// again.
 func TestHangUp(t *testing.T) {
 	inPlaces(t, nil, func(t *testing.T, p *place) {
 		g := newGate()
@@ -282,7 +283,7 @@ func TestHangUp(t *testing.T) {
 	})
 }
 
-// patiently asks again while a run that was broken off has the thread.
+// patiently repeats a request while an unfinished run holds the thread.
 func patiently(t *testing.T, ask func() answer) answer {
 	t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)

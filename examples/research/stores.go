@@ -13,13 +13,13 @@ import (
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
-// server is the program as it runs.
+// server is the program's server with its stores.
 type server struct {
 	api.Server
 	closeRuns func() error
 }
 
-// open opens the backend that the environment names, and says which it is.
+// open opens the backend that the environment names, and returns a description of it.
 func (s *server) open(ctx context.Context, c config) (kept string, err error) {
 	s.Keep, s.Hosts = c.keep, c.hosts
 	if account.Configured() {
@@ -65,7 +65,7 @@ func (s *server) runsInPostgres(ctx context.Context, address, schema string) err
 	return nil
 }
 
-// opened keeps a nil pointer from becoming a backend.
+// opened returns a nil backend for an error, and not a backend that is a nil pointer.
 func opened[B account.Backend](b B, err error) (account.Backend, error) {
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func opened[B account.Backend](b B, err error) (account.Backend, error) {
 	return b, nil
 }
 
-// cleanUp removes what nobody has used for a long time, now and every hour.
+// cleanUp removes unused sessions and old documents, now and every hour.
 func (s *server) cleanUp(ctx context.Context, keep time.Duration) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()

@@ -109,7 +109,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// as runs SQL as a user of the project does, and says how many rows it touched.
+// as runs SQL with the rights of the user, and returns the number of changed rows.
 func (u user) as(sql string) (n int64, err error) {
 	u.t.Helper()
 	var refused error
@@ -129,7 +129,7 @@ func (u user) as(sql string) (n int64, err error) {
 	return n, refused
 }
 
-// What a run leaves is the user's, for the database too.
+// The rows of a run belong to its user, also in the database.
 func TestRowsAreTheUsers(t *testing.T) {
 	t.Parallel()
 	p := onSupabase(t, nil)
@@ -200,7 +200,7 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// failing is a table of documents whose policy fails as often as asked.
+// failing makes a table of documents whose policy fails for the first calls.
 func failing(p *place, state string, fails int) (table string, tries func() int) {
 	p.t.Helper()
 	table = "failing_" + strings.ReplaceAll(strings.TrimPrefix(supacheckpoint.ThreadID("", ""), "-"), "-", "")
@@ -219,9 +219,8 @@ func failing(p *place, state string, fails int) (table string, tries func() int)
 	}
 }
 
-// What may pass is tried again, three times at most; what is refused is not, nor is what
-// is not there. With FailOpen a read that failed for good is as nothing, and a removal
-// is no error.
+// A call that fails for a while is repeated, three times at most. A refused call is not repeated, nor is a call for
+// a missing row. With FailOpen, a read that fails returns nothing, and a removal returns no error.
 func TestDocumentsAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	p := onSupabase(t, nil)
@@ -325,7 +324,7 @@ func (u user) documents(store *supacheckpoint.Store, o supacheckpoint.ProposalOp
 	return d
 }
 
-// The environment names the project, in the words of the service or of the front end.
+// The environment names the project, with the variables of the service or of the front end.
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	database := supabase(t)

@@ -12,13 +12,13 @@ import (
 )
 
 var (
-	// ErrNotFound says that there is no such session, or that it is another user's.
+	// ErrNotFound is returned for a session that does not exist or belongs to another user.
 	ErrNotFound = errors.New("account: not found")
-	// ErrConfig says that the environment has to be put right.
+	// ErrConfig is returned for an invalid configuration in the environment.
 	ErrConfig = errors.New("account: configuration")
 )
 
-// The statuses of a session. One that is active runs, or was broken off.
+// The statuses of a session. An active session runs, or its run did not finish.
 const (
 	Active    = supacheckpoint.StatusActive
 	Completed = "completed"
@@ -32,32 +32,31 @@ type Session struct {
 	About
 }
 
-// About is what a session is about.
+// About names the document of a session.
 type About struct {
 	Document string `json:"documentId,omitempty"`
 	Title    string `json:"title,omitempty"`
 }
 
-// A Backend is where users and what they have are kept. It is safe for concurrent use.
+// A Backend keeps users and their data. It is safe for concurrent use.
 type Backend interface {
-	// Verify returns the user of a token; it is a [supacheckpoint.ErrToken] if the
-	// token is not good.
+	// Verify returns the user of a token, or [supacheckpoint.ErrToken] if the token is invalid.
 	Verify(ctx context.Context, token string) (supacheckpoint.User, error)
-	// As returns what a user has.
+	// As returns the account of a user.
 	As(u supacheckpoint.User) (Account, error)
-	// Threads keeps the threads of the server, whose ids are UUIDs. A user is found in the context,
-	// by [server.ThreadOwner].
+	// Threads returns the store of the server's threads, whose ids are UUIDs. A store that needs the user finds it
+	// in the context, by [server.ThreadOwner].
 	Threads() checkpoint.Store
-	// CleanUp removes sessions of all users, of these statuses or of any, that were
-	// idle for so long, with their threads. It returns how many. It leaves those of the
-	// server, which removes its threads itself.
+	// CleanUp removes sessions of all users that were idle for so long, with their threads, and returns their
+	// number. Without statuses, it removes sessions of any status. It keeps the sessions of the server, which
+	// removes its threads itself.
 	CleanUp(ctx context.Context, idle time.Duration, statuses ...string) (int, error)
 	Close() error
 }
 
-// An Account is what a user has. Nothing of others is in it.
+// An Account is the data of one user. It has no data of other users.
 type Account interface {
-	// Thread returns where a thread is kept, and its name there.
+	// Thread returns the store of a thread, and the name of the thread in that store.
 	Thread(id string) (checkpoint.Store, string)
 	AddProposal(ctx context.Context) (id string, err error)
 	HasProposal(ctx context.Context, id string) (bool, error)
@@ -66,12 +65,11 @@ type Account interface {
 	Session(ctx context.Context, thread string) (Session, error)
 	// Sessions returns the newest sessions.
 	Sessions(ctx context.Context) ([]Session, error)
-	// PutSession begins a session, or sets what is known of it. Now is its last
-	// activity.
+	// PutSession creates or updates a session, and sets its last activity to now.
 	PutSession(ctx context.Context, s Session) error
-	// PutStatus sets the status of a session, and not what it is about. Now is its last activity.
+	// PutStatus sets the status of a session but not About, and sets its last activity to now.
 	PutStatus(ctx context.Context, s Session) error
-	// DeleteSession removes a session and what was published of it, if there is one.
+	// DeleteSession removes a session and its published state, if there is one.
 	DeleteSession(ctx context.Context, thread string) error
 	// Publish shows the state of a session to programs that read no checkpoints.
 	Publish(ctx context.Context, s Session, state json.RawMessage) error

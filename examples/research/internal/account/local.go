@@ -22,8 +22,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 )
 
-// Local keeps everything in SQLite files, or in a PostgreSQL database. Who a user is,
-// tokens say that are signed with a secret of the program's own.
+// Local keeps everything in SQLite files, or in a PostgreSQL database. A token identifies its user. The program
+// signs tokens with its own secret.
 type Local struct {
 	*supacheckpoint.Verifier
 	threads  threadStore
@@ -70,8 +70,7 @@ func OpenPostgres(ctx context.Context, address, schema string, secret []byte) (*
 	return open(ctx, &Local{threads: store, db: db, postgres: true, close: func() error { store.Close(); return nil }}, secret)
 }
 
-// leaseTime is how long a thread of a process that was killed is busy. SQLite's
-// leases end with their process.
+// leaseTime is the time for which a thread of a killed process stays busy. SQLite's leases end with their process.
 const leaseTime = 10 * time.Second
 
 const tables = `
@@ -94,7 +93,7 @@ func open(ctx context.Context, l *Local, secret []byte) (_ *Local, err error) {
 // Close closes the databases.
 func (l *Local) Close() error { return errors.Join(l.db.Close(), l.close()) }
 
-// in writes a statement as the database wants it: ?1 is $1 in PostgreSQL.
+// in returns a statement in the syntax of the database: ?1 is $1 in PostgreSQL.
 func (l *Local) in(statement string) string {
 	if l.postgres {
 		return strings.ReplaceAll(statement, "?", "$")
@@ -113,7 +112,7 @@ func (l *Local) Threads() checkpoint.Store { return l.threads }
 // As implements [Backend].
 func (l *Local) As(u supacheckpoint.User) (Account, error) { return localAccount{l, u.ID}, nil }
 
-// CleanUp implements [Backend]. It passes over threads that a run has.
+// CleanUp implements [Backend]. It skips threads that a run holds.
 func (l *Local) CleanUp(ctx context.Context, idle time.Duration, statuses ...string) (int, error) {
 	rows, err := l.db.QueryContext(ctx, l.in(`SELECT user_id, thread_id FROM proposal_sessions
 		WHERE thread_id LIKE '`+threads+`%' AND last_activity <= ?1 AND (?2 = '' OR ?2 LIKE '%,' || status || ',%')`),
@@ -158,7 +157,7 @@ type localAccount struct {
 	user  string
 }
 
-// Thread puts the user before the id: two users may have threads of one id. The ids of the server's
+// Thread puts the user before the id, since two users may have threads with the same id. The ids of the server's
 // threads are unique.
 func (a localAccount) Thread(id string) (checkpoint.Store, string) {
 	if IsUUID(id) {

@@ -18,8 +18,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/supacheckpoint"
 )
 
-// Supabase keeps everything in a project. What is done for a user is done with the
-// user's role and claims, under the policies of the tables.
+// Supabase keeps everything in a Supabase project. A call for a user has the user's role and claims, under the
+// policies of the tables.
 type Supabase struct {
 	*supacheckpoint.Store
 	all *supacheckpoint.Proposals
@@ -27,7 +27,7 @@ type Supabase struct {
 
 var _ Backend = (*Supabase)(nil)
 
-// The environment: that of [supacheckpoint.FromEnv], and what the project's front end
+// Variables of the environment: some of [supacheckpoint.FromEnv], and the variables that the project's front end
 // has already.
 const (
 	envURL       = "SUPABASE_URL"
@@ -63,7 +63,7 @@ func OpenSupabase(ctx context.Context, migrated bool, logger *slog.Logger) (*Sup
 	return &Supabase{store, all}, nil
 }
 
-// checkFrontEnd checks what the front end has: a project, and no secret.
+// checkFrontEnd checks the variables of the front end: they name a project, and have no secret.
 func checkFrontEnd() error {
 	if Project() == "" {
 		return fmt.Errorf("%w: neither %s nor %s is set, and so nobody's token can be checked", ErrConfig, envURL, envPublicURL)
@@ -104,10 +104,10 @@ func (s *Supabase) As(u supacheckpoint.User) (Account, error) {
 // Threads implements [Backend].
 func (s *Supabase) Threads() checkpoint.Store { return byUser{s.Store} }
 
-// threads are those of this program: [supacheckpoint.ProposalThreadID] begins so.
+// threads is the prefix of this program's threads, which [supacheckpoint.ProposalThreadID] gives them.
 const threads = "research_"
 
-// CleanUp implements [Backend]: threads, then what is told of them to others.
+// CleanUp implements [Backend]. It removes the threads, and then the rows that other programs read.
 func (s *Supabase) CleanUp(ctx context.Context, idle time.Duration, statuses ...string) (int, error) {
 	q := supacheckpoint.SessionQuery{AllUsers: true, Prefix: threads, IdleFor: idle, Statuses: statuses}
 	if _, err := s.Store.CleanUp(ctx, q); err != nil {
@@ -116,12 +116,12 @@ func (s *Supabase) CleanUp(ctx context.Context, idle time.Duration, statuses ...
 	return s.all.CleanUp(ctx, q)
 }
 
-// A supaAccount has the rights of its user, so the policies see to it that nothing of others is found.
+// A supaAccount has the rights of its user, so the policies hide the data of other users.
 type supaAccount struct{ mine *supacheckpoint.Store }
 
 func (a supaAccount) Thread(id string) (checkpoint.Store, string) { return a.mine, id }
 
-// ask runs a statement of the program's own.
+// ask runs a statement with the rights of the user, and scans its row.
 func (a supaAccount) ask(ctx context.Context, sql string, args []any, into ...any) error {
 	return a.mine.Do(ctx, func(ctx context.Context, tx pgx.Tx) error { return tx.QueryRow(ctx, sql, args...).Scan(into...) })
 }
@@ -186,7 +186,7 @@ func (a supaAccount) Sessions(ctx context.Context) ([]Session, error) {
 	return all[:min(len(all), mostSessions)], nil
 }
 
-// documents are the rows that other programs read.
+// documents returns the rows that other programs read.
 func (a supaAccount) documents(proposal string) (*supacheckpoint.Proposals, error) {
 	return a.mine.Proposals(supacheckpoint.ProposalOptions{
 		Proposal: func(context.Context, string) (string, error) { return proposal, nil },

@@ -22,7 +22,7 @@ var _ interface {
 	checkpoint.RunDeleter
 } = byUser{}
 
-// of returns the store of the user. Without one there are no threads.
+// of returns the store of the user in the context, or [checkpoint.ErrNotFound] without a user.
 func (b byUser) of(ctx context.Context) (*supacheckpoint.Store, error) {
 	id := server.ThreadOwner(ctx)
 	if id == "" {

@@ -20,8 +20,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// CookieName is the cookie in which Supabase's libraries for browsers keep a session
-// of the project at an address.
+// CookieName returns the name of the cookie in which Supabase's libraries for browsers keep a session of the
+// project at an address.
 func CookieName(project string) string {
 	host := ""
 	if u, err := url.Parse(project); err == nil {
@@ -30,8 +30,8 @@ func CookieName(project string) string {
 	return "sb-" + host + "-auth-token"
 }
 
-// Token returns the access token of a request: the bearer token, or without the header
-// Authorization that of the cookies of a project. It is empty if there is none.
+// Token returns the access token of a request: the bearer token, or the token in the cookies of a project if there
+// is no header Authorization. It is empty if there is none.
 func Token(r *http.Request, cookie string) string {
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, token, _ := strings.Cut(header, " ")
@@ -44,7 +44,7 @@ func Token(r *http.Request, cookie string) string {
 	if c, err := r.Cookie(cookie); err == nil {
 		value = c.Value
 	}
-	for i := 0; value == "" || i > 0; i++ { // a long one is cut in pieces
+	for i := 0; value == "" || i > 0; i++ { // a long value is split among cookies
 		c, err := r.Cookie(fmt.Sprintf("%s.%d", cookie, i))
 		if err != nil {
 			break
@@ -74,10 +74,10 @@ func ofSession(value string) string {
 	return session.Token
 }
 
-// Issuer is who signs the tokens of a program that has no Supabase project.
+// Issuer is the issuer of tokens in a program that has no Supabase project.
 const Issuer = "http://localhost/auth/v1"
 
-// LocalCookie is the cookie of such a program.
+// LocalCookie is the name of the cookie in a program that has no Supabase project.
 var LocalCookie = CookieName("http://localhost")
 
 // Cookie returns the value of a cookie with a token.
@@ -96,7 +96,7 @@ func Secret(folder string) ([]byte, error) {
 	if err := os.WriteFile(fresh, []byte(rand.Text()+rand.Text()), 0o600); err != nil {
 		return nil, err
 	}
-	// The first of several processes wins, and its secret is whole.
+	// The first of several processes sets the secret. The link makes the file appear complete.
 	err := os.Link(fresh, path)
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
@@ -119,7 +119,7 @@ var uuidForm = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12
 // IsUUID reports whether a text is a UUID.
 func IsUUID(text string) bool { return uuidForm.MatchString(text) }
 
-// UserID returns the id of a user of the local program by name: always the same.
+// UserID returns the id of a user of the local program. A name always has the same id.
 func UserID(name string) string {
 	if IsUUID(name) {
 		return strings.ToLower(name)
@@ -128,7 +128,7 @@ func UserID(name string) string {
 	return asUUID(sum[:])
 }
 
-// asUUID makes a UUID of version 8 of 16 bytes: one of the program's own kind.
+// asUUID makes a UUID of 16 bytes. Its version is 8, which is for custom data.
 func asUUID(b []byte) string {
 	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80
 	h := hex.EncodeToString(b[:16])

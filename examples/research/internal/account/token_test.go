@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/examples/research/internal/account"
 )
 
-// However many processes begin at once, they have one secret, and its tokens are good.
+// Processes that begin at once share one secret, and its tokens are valid.
 func TestSecret(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -56,7 +56,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// A header of another scheme is no token, and the cookies do not stand in for it.
+// A header Authorization of another scheme has no token, and the cookies do not replace it.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]string{

@@ -1,5 +1,4 @@
-// Package api is how clients reach research over HTTP: a server with its pages, and routes of its
-// own beside.
+// Package api serves research over HTTP: a server with its pages, and the routes of the application.
 package api
 
 import (
@@ -25,7 +24,7 @@ import (
 // A Server serves research over HTTP.
 type Server struct {
 	desk.Desk
-	// Secret signs tokens. It is nil with a Supabase project, which does so by itself.
+	// Secret signs tokens. It is nil with a Supabase project, which signs tokens itself.
 	Secret []byte
 	// Runs keeps the threads and runs of the server.
 	Runs runs.Store
@@ -37,10 +36,10 @@ type Server struct {
 	server *server.Server
 }
 
-// caller is who asks.
+// caller is the user of a request.
 type caller struct{ desk.Caller }
 
-// Open returns the server of all of it. Its handler is that of [Server.Handler].
+// Open returns the server with its routes. Serve it with the handler of [Server.Handler].
 func (s *Server) Open() (*server.Server, error) {
 	g, err := s.Graph()
 	if err != nil {
@@ -156,7 +155,7 @@ func (c caller) addProposal(w http.ResponseWriter, r *http.Request) error {
 	return jsonhttp.Write(w, http.StatusCreated, map[string]string{"proposalId": id})
 }
 
-// addDocument keeps a document. With ?thread=ID it is the one that the thread is about.
+// addDocument stores a document. With ?thread=ID, the document becomes the thread's.
 func (s *Server) addDocument(c caller, w http.ResponseWriter, r *http.Request) error {
 	thread := r.URL.Query().Get("thread")
 	if thread != "" {

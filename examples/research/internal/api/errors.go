@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/server"
 )
 
-// explained gives an error of a route the status and the form that clients know. What is none of
-// theirs is logged.
+// explained turns an error of a route into a refusal with the status and the form that clients know. It logs
+// internal errors.
 func (s *Server) explained(r *http.Request, err error) error {
 	refusal, known := errors.AsType[*server.Refusal](err)
 	large, tooLarge := errors.AsType[*http.MaxBytesError](err)

@@ -13,7 +13,7 @@ import (
 
 const loginPath = "/login"
 
-// Handler answers all of it: the first page, the local sign-in, and the server.
+// Handler serves the first page, the local sign-in, and the server.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", s.server)
@@ -33,8 +33,8 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// signIn gives who opens the page on the machine that the program runs on the local
-// user's token. A Supabase project signs its users in by itself.
+// signIn gives a browser on the machine of the program the local user's token, and reports whether it did. A
+// Supabase project signs its users in itself.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) bool {
 	if s.Secret == nil || !local(r) {
 		return false
@@ -49,7 +49,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// back returns the page to go back to: one of this server.
+// back returns the page to return to after the sign-in, which is always a page of this server.
 func back(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || strings.Contains(u.Path, "..") || !strings.HasPrefix(u.Path, "/chat/") && !strings.HasPrefix(u.Path, "/studio/") {
@@ -58,11 +58,11 @@ func back(address string) string {
 	return (&url.URL{Path: u.Path, Fragment: u.Fragment}).String()
 }
 
-// local reports whether a browser on this machine asks, and by an address of it: a
-// page of another site can not have itself taken for this one.
+// local reports whether a request comes from this machine, to a loopback address of it. A page of another site
+// cannot send such a request under its own name.
 func local(r *http.Request) bool {
 	if r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" {
-		return false // a proxy asks, for anybody
+		return false // a proxy forwards requests of anybody
 	}
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !from.Addr().Unmap().IsLoopback() {

@@ -22,27 +22,27 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A Desk is what all requests share. It is safe for concurrent use.
+// A Desk has the parts that all requests share. It is safe for concurrent use.
 type Desk struct {
 	Backend   account.Backend
 	Documents *document.Folder
 	Reader    document.Reader
 	Model     llm.Model
-	// Cookie is the name of the one that has a token.
+	// Cookie is the name of the cookie with the token.
 	Cookie string
 	Logger *slog.Logger
 	// Tracing records the runs. Nil records nothing.
 	Tracing *tracing.Tracing
 }
 
-// A Caller is a user with what is theirs.
+// A Caller is a user with the user's account.
 type Caller struct {
 	*Desk
 	account.Account
 	User string
 }
 
-// User finds the user of a request. It is a [supacheckpoint.ErrToken] if nobody has its token.
+// User returns the user of a request, or [supacheckpoint.ErrToken] without a valid token.
 func (d *Desk) User(r *http.Request) (supacheckpoint.User, error) {
 	token := account.Token(r, d.Cookie)
 	if token == "" {
@@ -65,7 +65,7 @@ func (d *Desk) as(user supacheckpoint.User) (Caller, error) {
 	return Caller{d, a, user.ID}, err
 }
 
-// of returns the user of a context of the server.
+// of returns the user in a context of the server.
 func (d *Desk) of(ctx context.Context) (Caller, error) {
 	return d.as(supacheckpoint.User{ID: server.UserID(ctx)})
 }
@@ -105,7 +105,7 @@ func (d *Desk) current(ctx context.Context) (Caller, account.Session, error) {
 	return c, s, err
 }
 
-// Agent returns the agent of a thread of the caller, and the name of the thread for it.
+// Agent returns the agent for a thread of the caller, and the name of the thread in the agent's store.
 func (c Caller) Agent(thread string) (*research.Agent, string, error) {
 	store, name := c.Thread(thread)
 	a, err := research.New(research.Config{Model: c.Model, Store: store, Tracing: c.Tracing, Load: c.load}, c.Logger)
@@ -125,7 +125,7 @@ func (c Caller) NewSession(ctx context.Context, proposal string, about account.A
 	return s, c.PutSession(ctx, s)
 }
 
-// Attach gives a thread of the server its document, in place of the one before.
+// Attach sets the document of a thread of the server, in place of an earlier one.
 func (c Caller) Attach(ctx context.Context, thread string, file document.File) error {
 	s, err := c.Session(ctx, thread)
 	if errors.Is(err, account.ErrNotFound) {
@@ -139,7 +139,7 @@ func (c Caller) Attach(ctx context.Context, thread string, file document.File) e
 	return c.PutSession(ctx, s)
 }
 
-// Forget removes what is kept for a thread of the server.
+// Forget removes the session, the proposal and the document of a thread of the server.
 func (d *Desk) Forget(ctx context.Context, thread string) error {
 	c, err := d.of(ctx)
 	if err != nil {
@@ -159,16 +159,16 @@ func (d *Desk) Forget(ctx context.Context, thread string) error {
 	return errors.Join(err, d.Documents.Remove(c.User, s.Document))
 }
 
-// Run runs a session, from where it is, and notes how it ended.
+// Run starts or resumes the run of a session, and stores the session's status.
 func (c Caller) Run(ctx context.Context, s account.Session) (research.Result, error) {
 	a, thread, err := c.Agent(s.Thread)
 	if err != nil {
 		return research.Result{}, err
 	}
-	var input []state.Write // nothing, where it goes on
+	var input []state.Write // none if the run resumes
 	snap, err := a.Snapshot(ctx, thread)
 	switch {
-	case errors.Is(err, checkpoint.ErrNotFound): // also when the program was killed before the first one
+	case errors.Is(err, checkpoint.ErrNotFound): // also if the program was killed before the first checkpoint
 		input = append(input, research.Initial(s.Document))
 	case err != nil:
 		return research.Result{}, err
@@ -185,8 +185,8 @@ func (c Caller) Run(ctx context.Context, s account.Session) (research.Result, er
 	return result, errors.Join(result.Err(), c.finish(ctx, s, result.State, result.Err()))
 }
 
-// finish notes how a run ended. One that was broken off, or did not begin as another
-// has the thread, leaves the session as it is.
+// finish stores the state and the status of a session after a run. It changes nothing if the run was cancelled, or
+// could not start because another run holds the thread.
 func (c Caller) finish(ctx context.Context, s account.Session, result *research.State, err error) error {
 	if ctx.Err() != nil || errors.Is(err, checkpoint.ErrConflict) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/examples/research/internal/research"
 )
 
-// A run that ends does not bring back the document that the session had when the run began.
+// The end of a run does not replace a document that was attached during the run.
 func TestTheEndOfARunKeepsTheDocument(t *testing.T) {
 	t.Parallel()
 	backend, err := account.OpenSQLite(t.Context(), t.TempDir(), []byte("a secret of thirty-two characters"))

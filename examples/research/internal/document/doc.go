@@ -1,3 +1,2 @@
-// Package document reads documents of users, keeps them, and finds the passages of
-// them that a question is about.
+// Package document reads and stores the documents of users, and finds the passages for a question.
 package document

@@ -20,7 +20,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/pdf"
 )
 
-// TestMain makes the test binary stand for pdftotext if it gets its arguments.
+// TestMain makes the test binary act as pdftotext if it gets the arguments of pdftotext.
 func TestMain(m *testing.M) {
 	if len(os.Args) != 7 || os.Args[1] != "-enc" {
 		m.Run()
@@ -175,7 +175,7 @@ func TestPassagesUnderNumberedTitles(t *testing.T) {
 	}, all)
 }
 
-// Other words count less, and addresses are no words.
+// Other words count less than the words of the query, and addresses do not count.
 func TestFindWithOtherWords(t *testing.T) {
 	t.Parallel()
 	x := document.NewIndex("The boat is red.\n\nThe deadline is near.\n\nWrite to boats@deadline.example or https://boat.example.\n")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ErrNotFound says that a user has no such document.
+// ErrNotFound is returned for a document that the user does not have.
 var ErrNotFound = errors.New("document: not found")
 
 // A File is a document with its text.
@@ -21,8 +21,7 @@ type File struct {
 	Text string `json:"text"`
 }
 
-// A Folder keeps documents as files, those of each user in a folder of their own. It
-// is safe for concurrent use.
+// A Folder keeps documents as files, in one folder for each user. It is safe for concurrent use.
 type Folder struct{ root *os.Root }
 
 // OpenFolder opens a folder, and makes it if there is none.
@@ -40,10 +39,10 @@ func OpenFolder(path string) (*Folder, error) {
 // Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// Names of users and documents: nothing that could lead elsewhere.
+// plain matches ids of users and documents that are safe in a path.
 var plain = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
-// Add keeps the text of a document of a user.
+// Add stores the text of a document of a user.
 func (f *Folder) Add(user, name, text string) (File, error) {
 	file := File{ID: rand.Text(), Name: name, Text: text}
 	data, err := json.Marshal(file)
@@ -56,7 +55,7 @@ func (f *Folder) Add(user, name, text string) (File, error) {
 	if err := f.root.Mkdir(user, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return File{}, err
 	}
-	// A program that is killed leaves no half of a document behind.
+	// A program that is killed leaves no part of a document under its name.
 	path := user + "/" + file.ID
 	if err := f.root.WriteFile(path+".new", data, 0o600); err != nil {
 		return File{}, errors.Join(err, f.root.Remove(path+".new"))
@@ -95,8 +94,8 @@ func (f *Folder) Remove(user, id string) error {
 	return err
 }
 
-// CleanUp removes documents that were added so long ago. Runs that have read theirs
-// do not need them any more.
+// CleanUp removes documents that are older than age. A run that has loaded its document does not need the file any
+// more.
 func (f *Folder) CleanUp(age time.Duration) error {
 	return fs.WalkDir(f.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -16,7 +16,7 @@ import (
 // An Index finds passages of a text. It is immutable.
 type Index struct {
 	passages []Passage
-	words    []map[string]int // of each passage how often it has a word
+	words    []map[string]int // for each passage, how often it has a word
 	have     map[string]int   // how many passages have a word
 }
 
@@ -36,15 +36,14 @@ func NewIndex(text string) *Index {
 	return x
 }
 
-// Len is how many passages there are.
+// Len returns the number of passages.
 func (x *Index) Len() int { return len(x.passages) }
 
 // First returns the first passages.
 func (x *Index) First(n int) []Passage { return slices.Clone(x.passages[:min(n, len(x.passages))]) }
 
-// Find returns the passages that have most of the words of a query, in the order of the text. Rare
-// words count more than frequent ones, and the other words count half. A passage that matches the
-// pattern, which may be nil, counts as if it had more of them.
+// Find returns the passages with the highest scores, in the order of the text. Rare words of the query score more
+// than frequent ones. The words of others score half. A match of the pattern, which may be nil, adds to the score.
 func (x *Index) Find(query, others string, pattern *regexp.Regexp, limit int) []Passage {
 	type hit struct {
 		at    int
@@ -83,7 +82,7 @@ func (x *Index) Find(query, others string, pattern *regexp.Regexp, limit int) []
 	return out
 }
 
-// Words returns the stems of the words of a text that tell it from others. Addresses are no words.
+// Words returns the stems of the words of a text, without common words and addresses.
 func Words(text string) []string {
 	text = address.ReplaceAllString(strings.ToLower(strings.ReplaceAll(text, "’", "'")), " ")
 	fields := strings.FieldsFunc(text, func(r rune) bool {
@@ -103,10 +102,10 @@ func Words(text string) []string {
 	return out
 }
 
-// address is one of the web or of e-mail.
+// address matches an address of the web or of e-mail.
 var address = regexp.MustCompile(`\S+@\S+\.\S+|https?://\S+`)
 
-// common words tell no passages apart.
+// common words do not distinguish passages.
 var common = func() map[string]bool {
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(`a about after all also am an and any are as at be been before but by can could did do does

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// maxPassage is how many bytes a passage has at most, a single long word aside.
+// maxPassage is the maximum number of bytes of a passage, except for a single long word.
 const maxPassage = 700
 
 // A Passage is a paragraph of a text, or a part of one.
 type Passage struct {
 	// From and To are the numbers of its first and last line.
 	From, To int
-	// Heading is the one that it stands under, if any.
+	// Heading is the heading above the passage, or "".
 	Heading string
 	Text    string
 	// Lines are the parts of the text, with the numbers of their lines.
@@ -26,7 +26,7 @@ type Line struct {
 	Text   string
 }
 
-// Place says where it is: "12", or "12-14".
+// Place returns the lines of the passage: "12", or "12-14".
 func (p Passage) Place() string {
 	if p.From == p.To {
 		return fmt.Sprint(p.From)
@@ -88,7 +88,8 @@ func (p *Passage) add(line int, text string) {
 	p.To = line
 }
 
-// isHeading goes by looks.
+// isHeading reports whether a line looks like a heading: it is short, and it has a number, capitals only or a colon
+// at its end.
 func isHeading(line string) bool {
 	if len(line) > 80 || strings.HasSuffix(line, ".") && !numbered.MatchString(line) {
 		return false
@@ -102,7 +103,7 @@ func leads(line, below string) bool {
 	return listed.MatchString(line) && !listed.MatchString(below) && len(strings.Fields(line)) <= 7 && !strings.ContainsAny(line[len(line)-1:], ".,;:?!")
 }
 
-// pieces cuts a long line where sentences end, or else where words do.
+// pieces cuts a long line at the ends of sentences, or else at the ends of words.
 func pieces(line string) []string {
 	if len(line) <= maxPassage {
 		return []string{line}
@@ -126,11 +127,11 @@ func pieces(line string) []string {
 	return out
 }
 
-// sentenceEnd is a mark with a space and a beginning behind it. "z. B." and "No. 5"
-// are taken for one sentence: what is before the mark has three letters at least.
+// sentenceEnd matches a mark, a space and the beginning of the next sentence. At least three characters precede the
+// mark, so "z. B." and "No. 5" do not end a sentence.
 var sentenceEnd = regexp.MustCompile(`([\p{L}\p{N})"”'’%]{3}[.!?]["”')]?)\s+(["“(\[*]?[\p{Lu}\p{N}])`)
 
-// Sentences divides a paragraph.
+// Sentences divides a paragraph into sentences.
 func Sentences(text string) []string {
 	var out []string
 	for _, s := range strings.Split(sentenceEnd.ReplaceAllString(text, "$1\x00$2"), "\x00") {

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/server"
 )
 
-// maxBody is how many bytes of JSON a request may have.
+// maxBody is the maximum number of bytes of JSON in a request.
 const maxBody = 1 << 20
 
 // Refuse returns an error for a client: {"error": text, "details": details}. Details may be nil.
@@ -22,7 +22,7 @@ func Refuse(status int, text string, details any) error {
 	}{text, details}}
 }
 
-// Invalid is the answer to a body that can not be used. Details say why: a text, or a map by field.
+// Invalid returns the error for a body that cannot be used. Details say why: a text, or a map by field.
 func Invalid(details any) error {
 	return Refuse(http.StatusBadRequest, "Invalid request format", details)
 }

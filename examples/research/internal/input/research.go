@@ -7,14 +7,14 @@ import (
 	"github.com/weft-go/weft/examples/research/internal/account"
 )
 
-// A Research continues a session, when it names a thread, or begins one.
+// A Research is a request that continues a session, if it names a thread, or begins one.
 type Research struct {
 	ThreadID               *string
 	ProposalID, DocumentID string
 }
 
-// ReadResearch reads {"threadId"} or {"proposalId", "documentId"}; other fields count
-// for nothing. The error says of each field what is wrong.
+// ReadResearch reads {"threadId"} or {"proposalId", "documentId"}, and ignores other fields. The error says what is
+// wrong with each field.
 func ReadResearch(w http.ResponseWriter, r *http.Request) (Research, error) {
 	var fields map[string]json.RawMessage
 	if err := Read(w, r, &fields); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/examples/internal/rules"
 )
 
-// nothing is what is said of a topic on which no sentence was found.
+// nothing is the answer if no sentence was found.
 const nothing = "I found no passage about that."
 
 var (
@@ -39,9 +39,9 @@ func answer(prompt string) string {
 	return onQuestion(m[2], all)
 }
 
-// onQuestion quotes the sentences that have all words of a question, and the section whose heading has these words and no
-// others, or else the passage that has all words. If the question asks for a date, only a sentence will do, and it has a
-// date in place of the words that ask for it.
+// onQuestion quotes the sentences that have all words of a question, and the section whose heading has these words
+// and no others, or else the passage that has all words. If the question asks for a date, onQuestion quotes only
+// sentences with a date or a period, and ignores the words that ask for the date.
 func onQuestion(question string, all []sentence) string {
 	date := forDate.MatchString(question)
 	question = forDate.ReplaceAllString(question, " ")
@@ -64,8 +64,8 @@ func onQuestion(question string, all []sentence) string {
 	return rules.Quoted(question, quote(found))
 }
 
-// onTopic quotes the sentences that have the form of a topic, and says that it looked at the form only. A topic without a
-// form is what the document begins with.
+// onTopic quotes the sentences that have the form of a topic, and says that it looked at the form only. For a topic
+// without a form, it quotes the first sentences.
 func onTopic(title string, all []sentence) string {
 	f, ok := forms[title]
 	if !ok {
@@ -78,7 +78,7 @@ func onTopic(title string, all []sentence) string {
 	return fmt.Sprintf("%s\n\nRules list only sentences with %s. Others may be about it, too.", quote(found), f.with)
 }
 
-// maxQuoted is how many sentences are quoted.
+// maxQuoted is the maximum number of sentences that are quoted.
 const maxQuoted = 10
 
 // quote lists sentences with their lines.
@@ -93,7 +93,7 @@ func quote(found []sentence) string {
 	return strings.Join(lines, "\n")
 }
 
-// sought says of findings what is sought and what was not found.
+// sought returns the first sentence of each finding, and the topics without one.
 func sought(prompt string) string {
 	_, findings, _ := strings.Cut(prompt, "\n## ")
 	var says, missing []string

@@ -1,8 +1,6 @@
-// Package offline is a model that needs no key and no network: rules that pick, of
-// the passages that they are shown, the sentences which look as if they answered the
-// question. It understands nothing, quotes only what is there, and says so when it
-// finds nothing. It speaks to the graph exactly as a language model would: it sees
-// the messages and nothing else.
+// Package offline is a model that needs no key and no network. Its rules quote the sentences of the given passages
+// that seem to answer the question. If there are none, the answer says so. Like a language model, it sees the
+// messages and nothing else.
 package offline
 
 import (
@@ -30,10 +28,10 @@ func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, e
 	return rules.Model{Reply: reply, Pace: m.Pace}.Stream(ctx, r)
 }
 
-// Note is what the first answer of a conversation ends with.
+// Note ends the first answer to a question in a conversation.
 const Note = "Rules answer here, and no language model: they quote sentences of the document, and understand nothing. For a model, set `OPENAI_API_KEY`, or see the README."
 
-// reply answers what was said last.
+// reply answers the last message of the user.
 func reply(r llm.Request) llm.Message {
 	last := len(r.Messages) - 1
 	for ; last >= 0 && r.Messages[last].Role != llm.RoleUser; last-- {

@@ -8,10 +8,10 @@ import (
 	"github.com/weft-go/weft/examples/research/internal/document"
 )
 
-// A sentence is quoted with its lines.
+// A sentence is a sentence of the document, with the numbers of its lines.
 type sentence struct {
 	place, text string
-	// heading and passage are the stems of these.
+	// heading and passage are the stems of the sentence's heading and of its passage.
 	heading, passage []string
 }
 
@@ -19,11 +19,11 @@ var (
 	heading = regexp.MustCompile(`^Under "(?:[\d.)#]+ )?(.*)":$`)
 	line    = regexp.MustCompile(`^\[(\d+)\] (.*)$`)
 	mark    = regexp.MustCompile(`^([-*+•]|\d+[.)]|\([a-z0-9]+\))\s+`) // of an entry of a list
-	// exact finds words that [document.Words] leaves out, and without which a question is another one.
+	// exact finds words that [document.Words] leaves out, but that change the meaning of a question.
 	exact = regexp.MustCompile(`(?i)\b(after|all|before|each|either|else|long|more|most|much|never|no|not|only|over|under|up|why)\b|n['’]t\b`)
 )
 
-// stems returns the words that an answer has in common with its question.
+// stems returns the stems of a text, and the words of exact.
 func stems(text string) []string {
 	return append(document.Words(text), exact.FindAllString(strings.ToLower(text), -1)...)
 }
@@ -63,13 +63,13 @@ func sentences(prompt string) (all []sentence) {
 	return all
 }
 
-// A form is what sentences on a topic look like, also in words.
+// A form is the pattern of the sentences on a topic, and its description.
 type form struct {
 	pattern *regexp.Regexp
 	with    string
 }
 
-// forms are those of topics, by their titles.
+// forms has the forms of topics by their titles.
 var forms = map[string]form{
 	"Requirements": {
 		regexp.MustCompile(`(?i)\b(must|shall|has to|have to|required?|requires|mandatory)\b`),

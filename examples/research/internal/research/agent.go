@@ -26,26 +26,26 @@ func New(c Config, logger *slog.Logger) (*Agent, error) {
 	return &Agent{g, logger}, nil
 }
 
-// A Result is what came of a run: the state, or what went wrong.
+// A Result is the result of a run: the state or an error.
 type Result struct {
 	Success bool   `json:"success"`
 	State   *State `json:"state,omitempty"`
 	// Error is for the program that runs the agent, and not for its users.
 	Error string `json:"error,omitempty"`
-	// ThreadID is that of a run that was started.
+	// ThreadID is the thread of a session that the request has begun.
 	ThreadID string `json:"threadId,omitempty"`
 	err      error
 }
 
-// Err returns what went wrong, or nil.
+// Err returns the error of the run, or nil.
 func (r Result) Err() error { return r.err }
 
-// Initial is what a run about a document begins with.
+// Initial returns the input of a run about a document.
 func Initial(documentID string) state.Write {
 	return RFPDocument.Put(Document{ID: documentID, Metadata: map[string]string{}})
 }
 
-// Invoke researches a document. With an empty thread nothing is kept.
+// Invoke researches a document. With an empty thread it stores nothing.
 func (a *Agent) Invoke(ctx context.Context, documentID, thread string) Result {
 	if thread == "" {
 		snap, err := a.graph.Invoke(ctx, Initial(documentID))
@@ -54,10 +54,10 @@ func (a *Agent) Invoke(ctx context.Context, documentID, thread string) Result {
 	return a.Run(ctx, thread, Initial(documentID))
 }
 
-// Continue goes on with a thread where it is. One that has ended stays as it is.
+// Continue resumes a thread. A thread that has ended does not change.
 func (a *Agent) Continue(ctx context.Context, thread string) Result { return a.Run(ctx, thread) }
 
-// Run runs a thread with some input; without any it continues.
+// Run runs a thread with an input, or resumes it without one.
 func (a *Agent) Run(ctx context.Context, thread string, writes ...state.Write) Result {
 	snap, err := a.graph.Thread(thread).Invoke(ctx, writes...)
 	return a.result(ctx, snap, err)
@@ -66,7 +66,7 @@ func (a *Agent) Run(ctx context.Context, thread string, writes ...state.Write) R
 // Graph returns the graph.
 func (a *Agent) Graph() *graph.Graph { return a.graph }
 
-// Snapshot returns where a thread is; it is a [checkpoint.ErrNotFound] if there is none.
+// Snapshot returns the snapshot of a thread, or [checkpoint.ErrNotFound].
 func (a *Agent) Snapshot(ctx context.Context, thread string) (*graph.Snapshot, error) {
 	return a.graph.Thread(thread).Snapshot(ctx)
 }

@@ -1,4 +1,3 @@
-// Package research is a graph that works through a document: it loads it, asks a
-// model about it topic by topic, and says what solution the document seeks. Then it
-// answers questions.
+// Package research is a graph that loads a document, asks a model about it topic by topic, and summarizes the
+// solution that the document seeks. It also answers questions about the document.
 package research

@@ -11,11 +11,10 @@ var (
 	// RFPDocument is the document. A run begins with its ID; documentLoader adds the
 	// rest.
 	RFPDocument = state.Last[Document]("rfpDocument")
-	// Progress says what has been done with the document.
+	// Progress says which steps are done.
 	Progress = state.Last[Status]("status")
-	// Messages is the conversation with the model. When it grows beyond 4,000 tokens
-	// its oldest messages go, in storage too; never those of the system, nor the last
-	// four.
+	// Messages is the conversation with the model. Beyond 4,000 tokens, Prune removes its oldest messages, also
+	// from storage. It keeps system messages and the last four.
 	Messages = state.Keyed("messages", llm.ByID).Prune(func(m []llm.Message) []llm.Message {
 		return llm.Prune(m, llm.Pruning{})
 	})
@@ -23,7 +22,7 @@ var (
 	Findings = state.Append[Finding]("findings")
 	// Solution is what solutionSought has written.
 	Solution = state.Last[string]("solution")
-	// Errors are what went wrong without ending the run with an error.
+	// Errors are problems that did not make the run fail.
 	Errors = state.Append[string]("errors")
 )
 

@@ -57,7 +57,7 @@ func onStores(t *testing.T, test func(*testing.T, checkpoint.Store)) {
 
 const text = "The library wants 40 chairs. They must be red. Offers are due on 2027-01-31."
 
-// config has a document "d".
+// config returns a configuration with the document "d".
 func config(store checkpoint.Store) research.Config {
 	return research.Config{Model: offline.Model{}, Store: store, Load: func(_ context.Context, id string) (document.File, error) {
 		switch id {
@@ -114,7 +114,7 @@ func ran(t *testing.T, events iter.Seq2[graph.Event, error]) (nodes []string) {
 	return nodes
 }
 
-// What is done depends on how far the status says that it has come.
+// The nodes that run depend on the status of the thread.
 func TestRoutes(t *testing.T) {
 	onStores(t, func(t *testing.T, store checkpoint.Store) {
 		a := newAgent(t, config(store))
@@ -139,7 +139,7 @@ func TestRoutes(t *testing.T) {
 	})
 }
 
-// A run begins with the document's id, and nothing is kept unless it has a thread.
+// A run begins with the document's id. Without a thread it stores nothing.
 func TestInvoke(t *testing.T) {
 	onStores(t, func(t *testing.T, store checkpoint.Store) {
 		a := newAgent(t, config(store))
@@ -177,7 +177,7 @@ func TestInvoke(t *testing.T) {
 	})
 }
 
-// What goes wrong is in the result, whatever it is.
+// The result has the error of a run, even if the run panicked.
 func TestInvokeFails(t *testing.T) {
 	t.Parallel()
 	store := memcheckpoint.New(memcheckpoint.Options{})
@@ -224,7 +224,7 @@ func (f *failsAt) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk
 	return offline.Model{}.Stream(ctx, r)
 }
 
-// A session goes on without input, from what was stored.
+// Continue resumes a thread from its stored state.
 func TestContinue(t *testing.T) {
 	onStores(t, func(t *testing.T, store checkpoint.Store) {
 		c := config(store)
@@ -252,7 +252,7 @@ func long(i, n int) string {
 	return fmt.Sprintf("Question %d? ", i) + strings.Repeat("chairs ", n)
 }
 
-// The conversation is appended to and then pruned, in storage too.
+// Each run appends to the conversation and prunes it, also in storage.
 func TestConversationIsPruned(t *testing.T) {
 	onStores(t, func(t *testing.T, store checkpoint.Store) {
 		a := newAgent(t, config(store))
@@ -289,8 +289,8 @@ func TestConversationIsPruned(t *testing.T) {
 	})
 }
 
-// The reducer of a conversation: what is new is appended to what is there, which may be
-// nothing, and then pruned as its options say.
+// The reducer of a conversation appends new messages to the old ones, if there are any, and then prunes them by its
+// options.
 func TestPruningReducer(t *testing.T) {
 	onStores(t, func(t *testing.T, store checkpoint.Store) {
 		count := llm.TokenCounterFunc(func(llm.Message) int { return 10 })
@@ -330,7 +330,7 @@ func TestPruningReducer(t *testing.T) {
 	})
 }
 
-// The defaults: 4,000 tokens, the last four messages, those of the system, no summary.
+// The defaults of pruning: 4,000 tokens, the last four messages and the system messages stay, no summary.
 func TestPruningDefaults(t *testing.T) {
 	t.Parallel()
 	if llm.DefaultMaxTokens != 4000 || llm.DefaultMinMessages != 4 {
@@ -348,7 +348,7 @@ func TestPruningDefaults(t *testing.T) {
 	}{
 		"4000 tokens":         {8, 500, 9},
 		"a little more":       {8, 501, 8},
-		"five of 1000":        {8, 1000, 5}, // with that of the system, which costs nothing here
+		"five of 1000":        {8, 1000, 5}, // with the system message, which has no tokens here
 		"the last four stay":  {8, 9000, 5},
 		"four are not pruned": {3, 9000, 4},
 	} {
@@ -363,7 +363,7 @@ func TestPruningDefaults(t *testing.T) {
 		if len(got) != c.want || got[0].Role != llm.RoleSystem || !reflect.DeepEqual(got[len(got)-1], give[len(give)-1]) {
 			t.Errorf("%s: got %d messages want %d", name, len(got), c.want)
 		}
-		for _, m := range got { // nothing that was not said
+		for _, m := range got { // no new messages
 			if !slices.ContainsFunc(give, func(g llm.Message) bool { return reflect.DeepEqual(g, m) }) {
 				t.Errorf("%s: got %s", name, m)
 			}
@@ -371,8 +371,8 @@ func TestPruningDefaults(t *testing.T) {
 	}
 }
 
-// Messages are given to other programs with a type, a content that is a text or a list,
-// and perhaps additional_kwargs that are an object.
+// Other programs get messages with a type, a content that is a text or a list, and perhaps an object
+// additional_kwargs.
 func TestMessageShape(t *testing.T) {
 	onStores(t, func(t *testing.T, store checkpoint.Store) {
 		a := newAgent(t, config(store))

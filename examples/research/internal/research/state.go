@@ -8,22 +8,21 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A Document is what a run is about.
+// A Document is the document of a run.
 type Document struct {
 	ID       string            `json:"id"`
 	Text     string            `json:"text"`
 	Metadata map[string]string `json:"metadata"`
 }
 
-// Status is how far a run has come.
+// Status says which steps of a run are done.
 type Status struct {
 	DocumentLoaded   bool `json:"documentLoaded"`
 	ResearchComplete bool `json:"researchComplete"`
 	SolutionSought   bool `json:"solutionSought"`
 }
 
-// A Finding is what a document says on a topic. Places are the lines that the model
-// was shown.
+// A Finding is the model's answer on a topic. Places are the lines that the model was shown.
 type Finding struct {
 	Topic    string   `json:"topic"`
 	Question string   `json:"question"`
@@ -31,7 +30,7 @@ type Finding struct {
 	Places   []string `json:"places"`
 }
 
-// State is the state as other programs are given it.
+// State is the state in the form for other programs.
 type State struct {
 	RFPDocument Document      `json:"rfpDocument"`
 	Status      Status        `json:"status"`
@@ -41,8 +40,7 @@ type State struct {
 	Errors      []string      `json:"errors,omitempty"`
 }
 
-// A WireMessage is a message in the form that LangChain's messages have: content is a
-// text or a list.
+// A WireMessage is a message in the form of LangChain: Content is a text or a list.
 type WireMessage struct {
 	Type    string                     `json:"type"`
 	Content json.RawMessage            `json:"content"`

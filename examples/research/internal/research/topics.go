@@ -50,9 +50,9 @@ var topics = []topic{
 	},
 }
 
-// passages are those to show the model with a question. A document seldom has the words of the
-// user, so those of the topic that the question is about are looked for, too. Where nothing is
-// found, and for a question about the whole, they are the first ones.
+// passages returns the passages to show the model with a question. A document seldom has the words of the user, so
+// passages also looks for the words of the question's topic. If it finds nothing, or the question is about the
+// whole document, it returns the first passages.
 func passages(x *document.Index, question string) []document.Passage {
 	asked := document.Words(question)
 	var topic topic
