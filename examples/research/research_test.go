@@ -83,7 +83,7 @@ func TestResearch(t *testing.T) {
 		if !c.Success || c.ThreadID != "" || !reflect.DeepEqual(c.State, r.State) {
 			t.Errorf("continued: got %+v want %+v", c, r)
 		}
-		// a session whose program was killed before the run stored anything
+		// A session whose program was killed before the run stored anything
 		id := u.newThread(rfp)
 		if r := into[result](t, u.post("/api/research", map[string]string{"threadId": id}), 200); !r.State.Status.SolutionSought {
 			t.Errorf("got %+v", r)

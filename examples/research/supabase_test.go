@@ -109,7 +109,7 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// as runs SQL with the rights of the user, and returns the number of changed rows.
+// as runs SQL with the rights of the user, and returns the number of affected rows.
 func (u user) as(sql string) (n int64, err error) {
 	u.t.Helper()
 	var refused error
