@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// What the pieces of code use.
+// The values that the pieces of code use.
 var (
 	ctx = context.Background()
 
@@ -41,5 +41,5 @@ type (
 	ThreadID string
 )
 
-// use takes the results of a piece of code.
+// use marks the results of a piece of code as used.
 func use(...any) {}

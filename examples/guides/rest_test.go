@@ -84,7 +84,7 @@ type Delivery struct{ Day string }
 type Prompt struct {
 	Title   string          `json:"title"`
 	Schema  json.RawMessage `json:"schema"`
-	Default Delivery        `json:"default"` // the form begins with it
+	Default Delivery        `json:"default"` // the initial values of the form
 }
 
 var Ask = graph.NewInterrupt[Prompt, Delivery]("delivery")

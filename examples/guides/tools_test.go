@@ -165,7 +165,7 @@ func serveTools(verify func(func(http.ResponseWriter, *http.Request, UserID)) ht
 	http.Handle("/mcp", verify(func(w http.ResponseWriter, r *http.Request, user UserID) {
 		server.ServeHTTP(w, r.WithContext(tools.WithBound(r.Context(), user)))
 	}))
-	// or one client, until it goes:
+	// or to one client, until it disconnects:
 	err = server.Serve(ctx, os.Stdin, os.Stdout)
 	// docs:end
 	return err

@@ -30,8 +30,8 @@ func Example_conversation() {
 
 // docs:begin elsewhere
 
-// clerk stands for a model. It decides by the newest message, so it fits any process: a
-// script would begin again with its first reply.
+// clerk stands for a model. It decides by the newest message, so it works in any process. A script
+// would begin with its first reply in each process.
 var clerk = llm.ModelFunc(func(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == llm.RoleTool {
@@ -65,7 +65,7 @@ func newDesk(store *memcheckpoint.Store) (*graph.Graph, error) {
 	return b.Compile(graph.Options{Checkpoints: store})
 }
 
-// One process asks, and another one answers. They share the store alone.
+// One process asks, and another one answers. They share only the store.
 func Example_approvalElsewhere() {
 	ctx := context.Background()
 	store := memcheckpoint.New(memcheckpoint.Options{}) // processes share a file or a database

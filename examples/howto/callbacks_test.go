@@ -13,14 +13,15 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// observe returns hooks that call node for the end of each task, model for the end of each request to a model, and tool for the
-// end of each call of a tool. A task that waits for an answer has Paused in its outcome.
+// observe returns hooks that call node at the end of each task, model at the end of each request to
+// a model, and tool at the end of each call of a tool. The outcome of a task that waits for an
+// answer has Paused.
 func observe(
 	node func(r graph.Running, took time.Duration, o graph.Outcome),
 	model func(r graph.Running, e llm.Exchange),
 	tool func(c llm.ToolCall, took time.Duration, err error),
 ) *graph.Hooks {
-	type observed struct{} // the key of a context whose models and tools have the functions
+	type observed struct{} // the key that marks a context whose models and tools are wrapped
 	aroundModel := func(m llm.Model) llm.Model {
 		return llm.Trace(m, llm.Hooks{End: func(ctx context.Context, e llm.Exchange) {
 			at, _ := graph.FromContext(ctx) // the innermost task
@@ -37,7 +38,7 @@ func observe(
 	}
 	return &graph.Hooks{Task: func(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
 		begun := time.Now()
-		if ctx.Value(observed{}) == nil { // a task in a subgraph or in an agent in a tool has the functions of an outer task
+		if ctx.Value(observed{}) == nil { // in a subgraph, or in an agent that is a tool, the context has the wrappers already
 			ctx = context.WithValue(ctx, observed{}, true)
 			ctx = tools.WithWrap(llm.WithWrap(ctx, aroundModel), aroundTool)
 		}
@@ -45,8 +46,9 @@ func observe(
 	}}
 }
 
-// The hooks of the outermost graph see each node, and add functions around each model and each tool inside it, also in subgraphs
-// and in agents that are tools. Each request and each call is counted once. Here times are rounded, since the output is tested.
+// The hooks of the outermost graph see each node. They wrap each model and each tool, also in
+// subgraphs and in agents that are tools. Each request and each call is counted once. The times are
+// rounded, so that the output is the same each time.
 func Example_callbacks() {
 	var total atomic.Int64
 	hooks := observe(

@@ -19,7 +19,7 @@ func threadOf(key []byte, customer string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// All messages of a customer are in one thread, which the first one creates.
+// All messages of a customer are in one thread, which the first message creates.
 func Example_threadOfACustomer() {
 	address, end := serve(server.Options{})
 	defer end()

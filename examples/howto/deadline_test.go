@@ -29,7 +29,7 @@ func rejectOld(ctx context.Context, desk *graph.Graph, store checkpoint.StatusLi
 		if err == nil {
 			err = rejectOldOf(ctx, desk.Thread(waiting.Thread), limit)
 		}
-		failed = append(failed, err) // the other threads get their answers
+		failed = append(failed, err) // continue with the other threads
 	}
 	return errors.Join(failed...)
 }
@@ -47,7 +47,7 @@ func rejectOldOf(ctx context.Context, thread *graph.Thread, limit time.Duration)
 	for _, q := range open {
 		if time.Since(q.Asked) >= limit {
 			decision := q.Prompt.Reject("Nobody answered in time.")
-			decision.By = "the deadline" // else the model reads that a person rejected the call
+			decision.By = "the deadline" // otherwise the model reads that a person rejected the call
 			answers = append(answers, agent.Approval.Answer(q.ID, decision))
 		}
 	}
@@ -56,7 +56,7 @@ func rejectOldOf(ctx context.Context, thread *graph.Thread, limit time.Duration)
 	}
 	_, err = thread.Invoke(ctx, answers...)
 	if errors.Is(err, graph.ErrNoQuestion) || errors.Is(err, checkpoint.ErrConflict) {
-		return nil // somebody was faster
+		return nil // somebody answered first
 	}
 	return err
 }
@@ -65,7 +65,7 @@ func rejectOldOf(ctx context.Context, thread *graph.Thread, limit time.Duration)
 
 // docs:begin sweeper-test
 
-// A bubble of testing/synctest has a clock of its own: the test takes a day of it, and no time.
+// A bubble of testing/synctest has its own clock, so a day passes in the test without a wait.
 func TestCallIsRejectedAfterADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memcheckpoint.New(memcheckpoint.Options{})
@@ -88,7 +88,8 @@ func TestCallIsRejectedAfterADay(t *testing.T) {
 
 // docs:end
 
-// A server gives the answer itself: a delayed run has it. Here the delay is short; a day is 86400.
+// A delayed run of a server gives the answer. Here the delay is short; for a day, after_seconds is
+// 86400.
 func Example_deadlineOfAServer() {
 	desk := must(newDesk(memcheckpoint.New(memcheckpoint.Options{})))
 	address, end := serve(server.Options{Graphs: map[string]*graph.Graph{"desk": desk}})

@@ -15,12 +15,13 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// before returns a decorator of nodes: the node reads the state with the writes of change.
+// before returns a decorator of nodes. It applies the writes of change to the state that the node
+// reads, and stores them.
 func before(change func(state.View) state.Update) graph.Middleware {
 	return func(next graph.NodeFunc) graph.NodeFunc {
 		return func(ctx context.Context, s state.View) (state.Update, error) {
 			writes := change(s)
-			changed, err := state.Apply(s, writes...) // what the node reads
+			changed, err := state.Apply(s, writes...) // the state that the node reads
 			if err != nil {
 				return nil, err
 			}
@@ -28,7 +29,7 @@ func before(change func(state.View) state.Update) graph.Middleware {
 			if err != nil {
 				return nil, err
 			}
-			return append(writes, update...), nil // what is stored: without writes, only this node has seen them
+			return append(writes, update...), nil // without writes here, only this node would see the change
 		}
 	}
 }
@@ -64,7 +65,7 @@ func withTemperature(ctx context.Context, node string, temperature float64) cont
 	})
 }
 
-// An option of one call, for one node of the graph, as WithChatModelOption and DesignateNode set it.
+// An option of one call, for one node of the graph, as with WithChatModelOption and DesignateNode.
 func Example_optionOfACall() {
 	text := state.Last[string]("text")
 	model := llmtest.NewScript(llmtest.Say("a draft"), llmtest.Say("a judgement"), llmtest.Say("a draft"), llmtest.Say("a judgement"))
@@ -115,8 +116,8 @@ func Example_returnDirectly() {
 	// assistant: Your balance is 12 €.
 }
 
-// answerOfOne is the WrapModel of a supervisor that ends with the answer of a member, if its model handed over to one member
-// only. Without it, the model is asked once more and writes the answer.
+// answerOfOne is a WrapModel for a supervisor. If the model handed over to one member only, the
+// answer of that member is the answer of the supervisor, and the model is not asked again.
 func answerOfOne(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {
 	if n := len(c.Request.Messages); n > 1 {
 		said, asked := c.Request.Messages[n-1], c.Request.Messages[n-2]
@@ -127,8 +128,8 @@ func answerOfOne(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (
 	return next(ctx, c)
 }
 
-// A host with specialists, as host.NewMultiAgent makes it: the answer of one specialist is the answer, and the model of the
-// With several specialists, the host sums up their answers.
+// A host with specialists, as host.NewMultiAgent makes it. The answer of a single specialist is the
+// answer of the host. With several specialists, the model of the host sums up their answers.
 func Example_host() {
 	specialist := func(name, answer string) agent.Member {
 		messages := state.Keyed(name+"_messages", llm.ByID)
@@ -161,7 +162,8 @@ func Example_host() {
 	// assistant: It comes from Graz, and you get 5 back. / requests: 3
 }
 
-// The state is edited while a question waits: before the answer, and with it. The question stays.
+// The caller edits the state while a question waits: first before the answer, then together with
+// the answer. An edit does not close the question.
 func Example_stateModifier() {
 	note, result := state.Last[string]("note"), state.Append[string]("result")
 	confirm := graph.NewInterrupt[string, bool]("confirm")

@@ -32,7 +32,8 @@ import (
 
 var update = flag.Bool("update", false, "write the frames of the server into testdata")
 
-// teaHouse serves a graph that greets by a model, and then brews tea, asks, fails or waits, as its order says.
+// teaHouse serves a graph. Its model greets. Then, as the order says, the graph brews tea, asks,
+// fails or waits.
 func teaHouse(t *testing.T) string {
 	t.Helper()
 	order, cups := state.Last[string]("order"), state.Last[int]("cups")
@@ -83,7 +84,8 @@ func (f frame) field(name string) string {
 	return ""
 }
 
-// stream sends a request, and calls each for each frame until the stream ends. It returns the frames.
+// stream sends a request, and calls each with each frame until the stream ends. It returns the
+// frames and the path of the run.
 func stream(t *testing.T, method, url, body, last string, each func(frame)) (frames []frame, run string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -121,7 +123,8 @@ var (
 	hexes = regexp.MustCompile(`"id":"[0-9a-f]{32}"`)
 )
 
-// shown returns frames as the guide shows them: ids are letters, and the metadata of a message has the node only.
+// shown returns frames as the guide shows them: a letter stands for each id, and the metadata of a
+// message has only the node.
 func shown(t *testing.T, frames []frame) string {
 	t.Helper()
 	var b strings.Builder
@@ -161,7 +164,7 @@ func golden(t *testing.T, name, text string) {
 	assert.Equal(t, string(want), text, "go test ./examples/howto -update writes %s", file)
 }
 
-// The guide docs/howto/frames.md quotes these files.
+// This test compares the frames of the server with the files that docs/howto/frames.md quotes.
 func TestTheGuideHasTheFramesOfTheServer(t *testing.T) {
 	t.Parallel()
 	house := teaHouse(t)

@@ -160,7 +160,7 @@ func endWith(hard context.Context) graph.Middleware {
 	}
 }
 
-// A run that drains has a time limit, after which the context of its slow node ends.
+// A run that drains has a time limit. After the limit, the context of its slow node ends.
 func Example_drainWithTimeLimit() {
 	hard, stop := context.WithCancel(context.Background())
 	ctx, drain := context.WithCancelCause(context.Background())
@@ -170,7 +170,7 @@ func Example_drainWithTimeLimit() {
 		if ctx.Value(restarted{}) != nil {
 			return state.Update{text.Put("done")}, nil
 		}
-		drain(graph.ErrDrained)                // the process gets SIGTERM, and this node goes on
+		drain(graph.ErrDrained)                // the process gets SIGTERM, and this node still runs
 		time.AfterFunc(time.Millisecond, stop) // usually some seconds
 		<-ctx.Done()                           // a model, a query or a request ends here
 		return nil, ctx.Err()

@@ -21,7 +21,7 @@ func write(_ context.Context, s state.View) (state.Update, error) {
 }
 
 // docs:begin home
-// Send waits for a person, for days if need be.
+// send waits for a person, for days if necessary.
 func send(ctx context.Context, s state.View) (state.Update, error) {
 	ok, err := Approve.Wait(ctx, Letter.Get(s))
 	return state.Update{Letter.Put(fmt.Sprint("sent: ", ok))}, err

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A conversation that LangGraph has stored goes on here. The update is written as the node of the model, which has answered:
-// nothing is due.
+// A conversation that LangGraph has stored continues in Weft. The update is written as the model
+// node, which has answered, so no task is due.
 func Example_importThread() {
 	exported := []byte(`[
 		{"type":"human","data":{"content":"My parcel is late.","id":"h1"}},

@@ -22,8 +22,9 @@ func (retriever) GetRelevantDocuments(context.Context, string) ([]schema.Documen
 
 // docs:begin foreign
 
-// A foreign model is a Weft model for the chains of langchaingo, with texts only. It has the Retry, Limit and
-// Fallback of the Weft model. Of the options of a call, it passes on the stop words and the number of tokens.
+// A foreign adapts a Weft model, with its Retry, Limit and Fallback, to the chains of langchaingo.
+// It supports texts only. Of the options of a call, it passes on the stop words and the maximum
+// number of tokens.
 type foreign struct{ model llm.Model }
 
 func (f foreign) GenerateContent(ctx context.Context, in []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
@@ -63,8 +64,9 @@ func (f foreign) Call(ctx context.Context, prompt string, o ...llms.CallOption) 
 
 // docs:end
 
-// A node calls what langchaingo has: here a retriever, and a prompt where a chain would be. The state has a type of
-// your own: a schema.Document has numbers in a map[string]any, which change their type when they are stored.
+// Nodes call langchaingo: here a retriever, and a prompt in place of a chain. The state has its own
+// type, passage: the numbers in the map[string]any of a schema.Document would change their type in
+// the store.
 func Example_fromLangchaingo() {
 	type passage struct {
 		Text   string `json:"text"`

@@ -18,7 +18,8 @@ import (
 
 // docs:begin stdio
 
-// serveAgent serves an agent as a tool of one client. The program that the client starts passes os.Stdin and os.Stdout.
+// serveAgent serves an agent as a tool to one client. A program that the client starts passes
+// os.Stdin and os.Stdout.
 func serveAgent(ctx context.Context, bot *graph.Graph, in io.Reader, out io.Writer) error {
 	ask := tools.New("ask", "Answers a question.", func(ctx context.Context, in struct {
 		Message string `json:"message"`
@@ -50,7 +51,7 @@ func serveAgent(ctx context.Context, bot *graph.Graph, in io.Reader, out io.Writ
 // A client speaks with the agent over a stream.
 func Example_agentByStdio() {
 	served := make(chan error, 1)
-	client := must(mcptools.New(mcptools.Dial(func(context.Context) (mcp.Transport, error) { // its context ends when the client is connected
+	client := must(mcptools.New(mcptools.Dial(func(context.Context) (mcp.Transport, error) { // this context ends when the client is connected
 		here, there := net.Pipe()
 		go func() { served <- serveAgent(context.Background(), echo(), there, there) }()
 		return &mcp.IOTransport{Reader: here, Writer: here}, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-// The model that the environment names. Without a provider in the environment, this example prints
-// how to name one.
+// This example opens the model that the environment names. Without a provider in the environment,
+// it prints how to name one.
 func Example_modelFromEnvironment() {
 	// docs:begin fromenv
 	// import "github.com/weft-go/weft/llm/langchainllm/providers"
@@ -41,7 +41,7 @@ func Example_modelFromEnvironment() {
 	must(bot.Invoke(ctx, agent.Messages.Put(llm.User("What do I pack for Athens?"))))
 }
 
-// A model by its name, with a key from a vault.
+// This example opens a model by its name, with a key from a vault.
 func Example_modelByName() {
 	// docs:begin open
 	model, err := providers.Open(context.Background(), "anthropic:claude-sonnet-4-5", "key-from-the-vault")
@@ -56,7 +56,7 @@ func Example_modelByName() {
 }
 
 // docs:begin chosen
-// chosenKey is the key of the model of a run in its context.
+// chosenKey is the context key of the model of a run.
 type chosenKey struct{}
 
 // choose returns the model in the context of a run, or else m.
@@ -78,7 +78,7 @@ var chosen = agent.Middleware{
 
 // docs:end
 
-// One run asks another model than the agent does otherwise.
+// One run asks another model than the agent's own.
 func Example_modelOfOneRun() {
 	small, large := llmtest.NewScript(llmtest.Say("small")), llmtest.NewScript(llmtest.Say("large"))
 	bot := must(agent.New("helper", small, nil, agent.Options{Use: []agent.Middleware{chosen}}))

@@ -43,7 +43,7 @@ func TestPaymentIsResumedAndPaysOnce(t *testing.T) {
 	_, err = first.Thread("order-1").Invoke(t.Context(), graph.Begin())
 	require.ErrorContains(t, err, "killed")
 
-	// The second process builds the graph anew, and resumes the thread: a run without input.
+	// The second process builds the graph again, and resumes the thread with a run without input.
 	second, err := newPayment(store, transfer, func() error { return nil })
 	require.NoError(t, err)
 	snap, err := second.Thread("order-1").Invoke(t.Context())

@@ -22,7 +22,7 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// echo returns an agent that repeats what it is told.
+// echo returns an agent that repeats the message of the user.
 func echo() *graph.Graph {
 	return must(agent.New("echo", llmtest.Echo{}, nil, agent.Options{
 		Graph: graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})},
@@ -135,7 +135,7 @@ func sendEvent(w http.ResponseWriter, kind string, data any) error {
 // A handler sends the chunks of a run as server-sent events.
 func Example_serverSentEvents() {
 	bot := echo()
-	chat := func(w http.ResponseWriter, r *http.Request) { // a real one checks the user, as above
+	chat := func(w http.ResponseWriter, r *http.Request) { // a real handler checks the user, as above
 		w.Header().Set("Content-Type", "text/event-stream")
 		thread := bot.Thread(url.PathEscape(r.PathValue("thread")))
 		for c, err := range agent.Chunks(thread.Stream(r.Context(), agent.Messages.Put(llm.User(r.FormValue("text"))))) {
@@ -201,7 +201,7 @@ func Example_backgroundRun() {
 	// Output: good morning
 }
 
-// A request with the same key finds the cron that is there.
+// A second request with the same key returns the existing cron.
 func Example_cron() {
 	address, end := serve(server.Options{})
 	defer end()
@@ -218,7 +218,7 @@ func Example_cron() {
 		defer func() { _ = resp.Body.Close() }()
 		var cron struct {
 			ID     string `json:"cron_id"`
-			Detail string // of an answer of 422: what is wrong
+			Detail string // the reason, in a response with status 422
 		}
 		if err := json.NewDecoder(resp.Body).Decode(&cron); err != nil {
 			panic(err)

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A webhook delivers a request again until it gets a reply. Each request has a thread, whose id is that of the request.
+// A webhook delivers a request again until it gets a reply. Each request has its own thread, whose
+// id is the id of the request.
 func Example_requestTwice() {
 	order, receipt := state.Last[string]("order"), state.Last[string]("receipt")
 	down := true
@@ -31,7 +32,7 @@ func Example_requestTwice() {
 	g := must(b.Compile(graph.Options{Checkpoints: memcheckpoint.New(memcheckpoint.Options{})}))
 
 	take := func(request, id string) (string, error) {
-		thread := g.Thread(request).With(graph.RunOptions{Conflict: graph.ConflictWait}) // both may come at the same time
+		thread := g.Thread(request).With(graph.RunOptions{Conflict: graph.ConflictWait}) // two deliveries may come at the same time
 		snap, err := thread.Invoke(context.Background(), graph.Continue(), order.Put(id))
 		if err != nil {
 			return "", err
@@ -42,7 +43,7 @@ func Example_requestTwice() {
 	_, err := take("request-1", "A7") // begins the thread
 	fmt.Println("failed:", err != nil)
 	down = false
-	fmt.Println(must(take("request-1", "A7"))) // goes on at the node that failed
+	fmt.Println(must(take("request-1", "A7"))) // resumes at the node that failed
 	fmt.Println(must(take("request-1", "A7"))) // runs nothing
 	// Output:
 	// check A7

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The list is read from the store: the process that asked need not run.
+// The list comes from the store, so the process that asked need not run.
 func Example_listWhatWaits() {
 	order := state.Last[string]("order")
 	approve := graph.NewInterrupt[string, bool]("approve")

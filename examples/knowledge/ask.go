@@ -44,7 +44,8 @@ func short(path string) string {
 // maxLines is the greatest number of lines of a chunk that are shown.
 const maxLines = 10
 
-// excerpt returns the lines of a chunk that have most words of the question.
+// excerpt returns a short chunk whole. Of a longer chunk, it returns the adjacent lines that have
+// most words of the question, with "…" for the other lines.
 func excerpt(content, question string) []string {
 	lines := strings.Split(strings.TrimSpace(content), "\n")
 	if len(lines) <= maxLines {
@@ -74,7 +75,7 @@ func excerpt(content, question string) []string {
 	return out
 }
 
-// why returns the parts of a score.
+// why returns a score and its parts as text.
 func why(s memory.Score) string {
 	parts := []string{}
 	for _, p := range []struct {

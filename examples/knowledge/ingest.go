@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-// formats are the names of the files that are stored.
+// formats has the patterns of the names of the files to ingest.
 var formats = []string{
 	"*.md", "*.markdown", "*.txt", "*.text", "*.rst", "*.html", "*.htm", "*.json", "*.jsonl", "*.csv", "*.log", "README", "LICENSE",
 }
@@ -55,8 +55,8 @@ func (c *command) ingest(ctx context.Context, base *knowledge.Base) error {
 	return c.show(run, all)
 }
 
-// look lists the files of a folder that are left out. It counts the others, and the documents
-// among them.
+// look prints the names of the files that ingest leaves out. It returns the number of all other
+// files, and the number of documents among them.
 func (c *command) look(ctx context.Context, folder iter.Seq2[knowledge.Document, error]) (all, documents int) {
 	out := leftOut{out: c.out}
 	for d, err := range folder {
@@ -86,7 +86,7 @@ func prefixOf(folder string) (string, error) {
 	return strings.TrimSuffix(filepath.ToSlash(whole), "/") + "/", err
 }
 
-// leftOut lists the files that are not documents.
+// leftOut prints the names of the files that ingest leaves out, up to maxNamed.
 type leftOut struct {
 	out io.Writer
 	n   int

@@ -17,7 +17,7 @@ type console struct {
 	spans []sdk.ReadOnlySpan
 }
 
-// ExportSpans keeps spans, and prints those of a trace with its first span.
+// ExportSpans stores spans. When a span without a parent has ended, it prints the trace.
 func (c *console) ExportSpans(_ context.Context, spans []sdk.ReadOnlySpan) error {
 	for _, s := range spans {
 		c.spans = append(c.spans, s)

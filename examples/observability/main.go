@@ -37,13 +37,14 @@ func main() {
 	}
 }
 
-// run talks with the shop's agent while its traces and metrics are recorded. It talks again each second until the time has passed.
+// run holds a conversation with the shop's agent, and records traces and metrics. It repeats the
+// conversation each second until the time has passed.
 func run(ctx context.Context, out io.Writer, getenv func(string) string, lasting time.Duration) (err error) {
 	traces, metrics, err := open(ctx, out, getenv)
 	if err != nil {
 		return err
 	}
-	defer func() { // the exporters send what they have
+	defer func() { // the exporters send the remaining data
 		after := context.WithoutCancel(ctx)
 		err = errors.Join(err, traces.Shutdown(after), metrics.Shutdown(after))
 	}()

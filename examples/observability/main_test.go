@@ -50,7 +50,8 @@ invoke_workflow shop weft.outcome=done linked to … id …
 	assert.True(t, strings.HasSuffix(text, "\nYour oak chair Lund is ordered.\n1350 tokens were read and 118 written.\n"), text)
 }
 
-// TestProgramTalksAgain proves that the program goes on talking for a time, and ends with its context.
+// TestProgramTalksAgain proves that the program repeats its conversation for the given time, and
+// stops when its context ends.
 func TestProgramTalksAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

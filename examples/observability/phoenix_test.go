@@ -46,7 +46,7 @@ func TestPhoenixShowsTheTrace(t *testing.T) {
 		}
 	}
 	require.Len(t, roots, 2)
-	for _, s := range spans { // each span has the parent that its name asks for
+	for _, s := range spans { // each span has the parent that its name requires
 		if s.Parent == "" {
 			continue
 		}

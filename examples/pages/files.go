@@ -14,16 +14,16 @@ import (
 	"github.com/weft-go/weft/server"
 )
 
-// maxList is the largest list of orders, in bytes.
+// maxList is the greatest size of an uploaded list of orders, in bytes.
 const maxList = 1 << 20
 
-// lists keeps the lists of orders that people attach, by thread and id.
+// lists holds the lists of orders that people have uploaded, by thread and id.
 type lists struct {
 	mu    sync.Mutex
 	files map[string]map[string][][]string
 }
 
-// serve adds the address to which the page sends the files.
+// serve adds the routes by which the page uploads and deletes lists.
 func (l *lists) serve(s *server.Server) {
 	// docs:begin upload
 	s.Handle("POST /api/lists", func(w http.ResponseWriter, r *http.Request) error {
@@ -76,7 +76,7 @@ func (l *lists) remove(thread, id string) error {
 	return nil
 }
 
-// forget removes the lists of a thread that is deleted.
+// forget removes the lists of a deleted thread.
 func (l *lists) forget(_ context.Context, thread string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

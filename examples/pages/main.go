@@ -1,5 +1,5 @@
-// Pages serves the chat page and the studio with an assistant for a furniture shop. It needs no key: instead of a
-// model, it plays what model.go says, so that each state of the pages can be seen.
+// Pages serves the chat page and the studio with an assistant for a furniture shop. It needs no key:
+// instead of a model, the scenes of model.go answer. They show each state of the pages.
 //
 //	go run ./examples/pages               http://127.0.0.1:8123/chat/
 //	go run ./examples/pages -addr :8123

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-// suggestions are first messages, each of which shows another state of the page.
+// suggestions are first messages for the page to suggest. Each shows another state of the page.
 var suggestions = []string{
 	"Which oak chairs fit a budget of 250 €?",
 	"How did sales develop this year?",
@@ -20,7 +20,7 @@ var suggestions = []string{
 	"What is on my calendar on Tuesday?",
 }
 
-// A scene is what the assistant does after a message that contains one of the words.
+// A scene is the assistant's part after a message that contains one of the words.
 type scene struct {
 	words  string // separated by |
 	think  string

@@ -20,8 +20,8 @@ import (
 
 type obj = map[string]any
 
-// shown returns a tool that returns a value after a while. result is the type of the value, by which
-// the page selects a card.
+// shown returns a tool that returns a value after a wait. The page selects a card by result, the
+// type of the value.
 func shown[In any](name, title, result string, wait time.Duration, value func(In) any) tools.Tool {
 	return tools.New(name, title+".", func(ctx context.Context, in In) (any, error) {
 		select {
@@ -67,7 +67,8 @@ type deletion struct {
 	Reason string `json:"reason"`
 }
 
-// A deliveryQuestion asks a person. Its schema is that of the answer.
+// A deliveryQuestion is the prompt of a question to a person. Schema is the JSON schema of the
+// answer.
 type deliveryQuestion struct {
 	Title       string          `json:"title"`
 	Description string          `json:"description"`
@@ -208,7 +209,8 @@ const (
 	terms2026 = "Quotes are valid for 30 days.\nDelivery is free above 400 euros.\nReturns within 30 days.\nWarranty of two years.\n"
 )
 
-// servePictures adds the pictures of the products to the server: a chair of few lines.
+// servePictures adds a route for the picture of each product. Each shows the same chair in another
+// colour.
 func servePictures(s *server.Server) {
 	colours := map[string]color.RGBA{"lund": {188, 142, 92, 255}, "aske": {150, 104, 66, 255}, "fjord": {128, 134, 142, 255}}
 	for name, c := range colours {

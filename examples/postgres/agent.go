@@ -13,11 +13,11 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// parts are what the agent books, in turn.
+// parts are the parts of a trip, in the order in which the agent books them.
 var parts = []string{"flight", "hotel", "car"}
 
-// planner stands for a model: it asks for what is not booked yet. What it goes by is
-// the conversation, which is in the database.
+// planner stands for a model. It asks for the first part that is not booked. It finds that part by
+// the tool results in the conversation, which is in the database.
 func planner(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	booked := 0
 	for _, m := range r.Messages {
@@ -33,7 +33,7 @@ func planner(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	}}})
 }
 
-// newAgent returns an agent that hangs when it is to book a certain part.
+// newAgent returns an agent whose tool hangs when it books the part that hang names.
 func newAgent(store checkpoint.Store, hang string) (*graph.Graph, error) {
 	book := tools.New("book", "Books a part of a trip.", func(ctx context.Context, in struct {
 		Part string `json:"part"`

@@ -1,9 +1,9 @@
-// Command postgres is one agent in two processes with one database. The first
-// process is killed in the middle of a booking; the second one goes on where it was.
+// Command postgres runs one agent in two processes with one database. It kills the
+// first process in the middle of a booking; the second one resumes the thread.
 //
 //	DATABASE_URL=$(scripts/postgres) go run ./examples/postgres
 //
-// Read agent.go for the agent. What is PostgreSQL's is in work.
+// Read agent.go for the agent, and the function open for the options of PostgreSQL.
 package main
 
 import (
@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// process is the agent: it takes its thread, begins or goes on, and says what it does.
+// process runs the agent: it begins the thread, or resumes it if it exists, and prints the answer.
 func process(ctx context.Context, schema, hang string) error {
 	store, err := open(ctx, schema)
 	if err != nil {
@@ -71,8 +71,8 @@ func process(ctx context.Context, schema, hang string) error {
 	return nil
 }
 
-// open opens the store. A process that is killed does not give its thread back: the
-// next one waits until its lease has run out, by the clock of the database.
+// open opens the store. A killed process does not release its lease: the next process waits until
+// the lease has expired, by the clock of the database.
 func open(ctx context.Context, schema string) (*pgcheckpoint.Store, error) {
 	address := os.Getenv("DATABASE_URL")
 	if address == "" {
@@ -90,7 +90,7 @@ func show(ctx context.Context, schema string) error {
 		return err
 	}
 	defer store.Close()
-	if err := store.DeleteThread(ctx, thread); err != nil { // of the last time
+	if err := store.DeleteThread(ctx, thread); err != nil { // of an earlier run of this program
 		return err
 	}
 	self, err := os.Executable()
@@ -107,7 +107,8 @@ func show(ctx context.Context, schema string) error {
 	return history(ctx, store)
 }
 
-// runProcess prints what a process writes, and kills it when it writes what is given.
+// runProcess prints the output of a process, and kills the process at a line that contains killAt.
+// An empty killAt kills no process.
 func runProcess(cmd *exec.Cmd, name, killAt string) error {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -124,7 +125,7 @@ func runProcess(cmd *exec.Cmd, name, killAt string) error {
 				return err
 			}
 			_, _ = io.Copy(io.Discard, out)
-			_ = cmd.Wait() // it was killed, and says so
+			_ = cmd.Wait() // the error says that the process was killed
 			return nil
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// The second process books what the first had not, and nothing twice but what it was
-// killed in.
+// The second process books the parts that the first one has not booked. It repeats only the booking
+// in which the first one was killed.
 func TestKillBetween(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "postgres")
@@ -19,7 +19,7 @@ func TestKillBetween(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	schema := pgtest.Schema(t)
-	for range 2 { // it cleans up behind the last time
+	for range 2 { // the second run deletes the thread of the first one
 		cmd := exec.CommandContext(t.Context(), program, "-schema", schema)
 		cmd.Env = append(os.Environ(), "DATABASE_URL="+pgtest.DirectURL(t))
 		out, err := cmd.CombinedOutput()

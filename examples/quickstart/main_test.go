@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The first build decides how long a stranger waits. Package net/http with TLS alone would
-// cost more than the rest of the command beside SQLite.
+// The command must not link net/http: a new user waits for the first build, and net/http with TLS
+// would take longer than the rest of the command without SQLite.
 func TestLinksNoNetwork(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
@@ -24,7 +24,7 @@ func TestLinksNoNetwork(t *testing.T) {
 	}
 }
 
-// The binary of a plain go build has the debug information.
+// This test measures a plain go build, whose binary has the debug information.
 func TestBinaryIsSmall(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/quickstart"

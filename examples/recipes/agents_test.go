@@ -107,7 +107,7 @@ func Example_planAndExecute() {
 }
 
 // Reflection: a critic reads the first answer. A middleware adds the critic's words to the
-// conversation, and has the model asked once more.
+// conversation, and the agent asks the model once more.
 func Example_reflection() {
 	writer := llmtest.NewScript(llmtest.Say("The loom was invented in 1804."), llmtest.Say("The Jacquard loom was invented in 1804; looms are far older."))
 	critic := llmtest.NewScript(llmtest.Say("Which loom? Looms are thousands of years old."))

@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// SQL agent: the model reads the schema and asks the database. The connection can only read, a
-// wrong query is an answer with the database's error, and the number of queries is limited.
+// SQL agent: the model reads the schema and asks the database. The connection can only read, the
+// result of a wrong query is the database's error, and the number of queries is limited.
 func Example_sqlAgent() {
 	ctx := context.Background()
 	db := must(sql.Open("sqlite", "file:shop?mode=memory&cache=shared"))
@@ -94,7 +94,7 @@ func Example_deepResearch() {
 	) (string, error) {
 		return sources[in.Query], nil
 	})
-	// The researcher's model: it searches for its task, and reports what it found.
+	// The researcher's model searches for its task, and reports the result.
 	researching := llm.ModelFunc(func(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 		last := r.Messages[len(r.Messages)-1]
 		if last.Role == llm.RoleTool {

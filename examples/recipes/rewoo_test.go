@@ -13,9 +13,10 @@ import (
 	"github.com/weft-go/weft/tools/plan"
 )
 
-// ReWOO: the model plans all tool calls at once, with references to the results of earlier calls. The
-// calls run without the model, those that do not depend on each other at the same time. Then the
-// model answers from the results. Each call is stored, so a killed run makes no call twice.
+// ReWOO: the model plans all tool calls at once, with references to the results of earlier calls.
+// The calls run without the model; calls that do not depend on each other run at the same time.
+// Then the model answers from the results. Each call is stored, so a killed run makes no call
+// twice.
 func Example_rewoo() {
 	set := must(tools.NewSet(
 		tools.New("winner", "Returns the winner of a race.", func(_ context.Context, in struct {

@@ -19,7 +19,7 @@ type note struct {
 	Text string `json:"text"`
 }
 
-// toolset has a tool that runs at once, and one that a person must approve.
+// toolset returns a tool that runs at once, and a tool that a person must approve.
 func toolset() []tools.Tool {
 	count := tools.New("count", "Counts the words of a text.", func(_ context.Context, in note) (string, error) {
 		return fmt.Sprintf("The text has %d words.", len(strings.Fields(in.Text))), nil
@@ -33,7 +33,7 @@ func toolset() []tools.Tool {
 	}
 }
 
-// assistant is an agent with the tools.
+// assistant returns an agent with the tools.
 func assistant(store checkpoint.Store) (*graph.Graph, error) {
 	set, err := tools.NewSet(toolset()...)
 	if err != nil {
@@ -73,7 +73,7 @@ func rules(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	}
 }
 
-// user names the owner of the thread, also if an operator runs it.
+// user returns the owner of the thread, even if an operator runs it.
 func user(ctx context.Context) string {
 	if id := server.ThreadOwner(ctx); id != "" {
 		return id

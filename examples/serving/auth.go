@@ -17,7 +17,7 @@ import (
 // and their users: "token=ann,token2=bob". The user "ops" may read the metrics, and the threads of
 // all users. The user "operator" may also answer, run and cancel them.
 func tokens(text string) (func(*http.Request) (server.User, error), error) {
-	users := map[[sha256.Size]byte]server.User{} // the time of a look-up by a hash tells nothing about a token
+	users := map[[sha256.Size]byte]server.User{} // the time of a look-up by hash reveals nothing about a token
 	for pair := range strings.SplitSeq(text, ",") {
 		token, user, ok := strings.Cut(pair, "=")
 		if !ok || token == "" || user == "" {
@@ -47,8 +47,9 @@ func tokens(text string) (func(*http.Request) (server.User, error), error) {
 
 // docs:end
 
-// authorize lets users use their own objects. Those who look after the server read its metrics and
-// all threads, and change nothing of others, unless they are operators.
+// authorize gives users access to their own objects. A user with the permission may also read the
+// metrics, or all threads and runs. An operator may also update all threads and runs, and start
+// runs.
 func authorize(_ context.Context, a server.Access) (server.Filter, error) {
 	own := server.Filter{Owner: a.User.ID}
 	may := func(permission string) bool { return slices.Contains(a.User.Permissions, permission) }

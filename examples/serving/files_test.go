@@ -60,7 +60,8 @@ var (
 	arguments = regexp.MustCompile(`(?m)^ *(?:ENTRYPOINT|ExecStart=|command:|args:).*$`)
 )
 
-// The files start the program with flags that it has. `make deployment` checks them further.
+// The files start the program with flags that main.go defines. `make deployment` has further
+// checks.
 func TestTheFilesStartTheProgramWithItsFlags(t *testing.T) {
 	t.Parallel()
 	var flags []string
@@ -78,7 +79,8 @@ func TestTheFilesStartTheProgramWithItsFlags(t *testing.T) {
 	}
 }
 
-// No test builds the image. Its file has instructions of Dockerfiles, the Go of go.mod, and names what the repository has.
+// No test builds the image. The Dockerfile has valid instructions, the Go version of go.mod, and
+// only paths that the repository has.
 func TestTheDockerfileBuildsThisProgram(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")

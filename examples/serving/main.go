@@ -90,7 +90,7 @@ func run(ctx context.Context, addr string, hosts, origins []string, keep time.Du
 	return nil
 }
 
-// home links to the pages. It needs no token, as their files do.
+// home links to the pages. Like the files of the pages, it needs no token.
 func home(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = fmt.Fprint(w, `<!doctype html><html lang="en"><title>Assistant</title><p><a href="/chat/">Chat</a><p><a href="/studio/">Studio</a>`)

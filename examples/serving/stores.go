@@ -28,7 +28,7 @@ type stores struct {
 	close       func()
 }
 
-// lease is the time after which other processes take the runs of one that has died.
+// lease is the time after which other processes take over the runs of a dead process.
 const lease = 10 * time.Second
 
 // openStores opens a PostgreSQL database, or a SQLite file, or memory.

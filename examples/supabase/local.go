@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// What a project has before anything is added to it: on its server, and in its database.
+// The SQL for the contents of a new project: the roles of its server, and its database.
 var (
 	//go:embed roles.sql
 	rolesSQL string
@@ -23,8 +23,9 @@ var (
 	projectSQL string
 )
 
-// localProject makes a database like that of a project on the server of DATABASE_URL, or
-// on the one that scripts/postgres starts, and sets the environment as if it were one.
+// localProject creates a database like that of a project, and sets the environment variables of a
+// project. The database is on the server of DATABASE_URL, or else on the server that
+// scripts/postgres starts. The function remove drops it.
 func localProject(ctx context.Context) (remove func(), err error) {
 	server := os.Getenv("DATABASE_URL")
 	if server == "" {
@@ -60,7 +61,8 @@ func localProject(ctx context.Context) (remove func(), err error) {
 	return remove, nil
 }
 
-// startServer runs the script of the repository that this program is in.
+// startServer runs scripts/postgres of the repository around the working folder, and returns the
+// address of the server.
 func startServer(ctx context.Context) (string, error) {
 	folder, err := os.Getwd()
 	if err != nil {

@@ -1,11 +1,11 @@
-// Command supabase is an agent behind HTTP whose users see their own threads only: the
-// handler checks their tokens, and the policies of the database do the rest.
+// Command supabase serves an agent over HTTP. Each user sees only their own threads: the
+// handler verifies the token, and the policies of the database hide all other threads.
 //
 //	go run ./examples/supabase
 //
-// That runs on a local database made like a project's, which is gone afterwards. With
-// SUPABASE_DB_URL, SUPABASE_URL and SUPABASE_JWT_SECRET it runs on a project. Read
-// server.go for what a service does.
+// This command creates a local database like that of a project, and drops it at the end.
+// With SUPABASE_DB_URL, SUPABASE_URL and SUPABASE_JWT_SECRET, the program uses a project.
+// Read server.go for the code of a service.
 package main
 
 import (
@@ -66,13 +66,13 @@ func run(ctx context.Context) error {
 	return err
 }
 
-// newUser returns the id of somebody new. The policies do not ask whether a user has
-// signed up: the tokens do.
+// newUser returns the id of a new user. The user need not sign up, since the policies check only
+// the token.
 func newUser() string {
 	return strings.TrimPrefix(supacheckpoint.ThreadID("", ""), "-")
 }
 
-// token is what the project's auth server gives to a user who signs in.
+// token returns a token like that of the auth server of the project for a user who signs in.
 func token(user, secret string) string {
 	issuer := strings.TrimRight(os.Getenv("SUPABASE_URL"), "/") + "/auth/v1"
 	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{
@@ -84,9 +84,10 @@ func token(user, secret string) string {
 	return text
 }
 
-type client struct{ base string } // what runs in a browser
+type client struct{ base string } // stands for the code in a browser
 
-// show lets two users talk to the agent, on threads of one name.
+// show sends requests of two users, who use the same thread name, and requests without a valid
+// token.
 func (c client) show(ctx context.Context, ann, bob string) error {
 	secret := os.Getenv("SUPABASE_JWT_SECRET")
 	ofAnn, ofBob := token(ann, secret), token(bob, secret)
@@ -125,7 +126,7 @@ func (c client) do(ctx context.Context, method, thread, token, text string) (str
 	return fmt.Sprintf("%d %s", response.StatusCode, bytes.TrimSpace(body)), err
 }
 
-// sessions shows what the service can do for its users, and removes what they have done.
+// sessions prints the threads of each user and deletes them, as a service can.
 func sessions(ctx context.Context, store *supacheckpoint.Store, users ...string) error {
 	for i, user := range users {
 		mine, err := store.For(user)

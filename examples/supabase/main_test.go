@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m).Run()) }
 
-// output is what README.md says that it prints.
+// output returns the output of the program in README.md.
 func output(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("README.md")
@@ -28,8 +28,8 @@ func output(t *testing.T) string {
 	return want
 }
 
-// Each user sees what is theirs, on a local project and on one that the environment names,
-// which is as it was afterwards.
+// Each user sees only their own threads, in a local project and in a project that the environment
+// names. The program removes all that it adds to that project.
 func TestTwoUsers(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "supabase")

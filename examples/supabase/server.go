@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// handler answers what users ask of their threads.
+// handler serves the requests of users for their threads.
 func handler(store *supacheckpoint.Store) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/threads/{id}", func(w http.ResponseWriter, r *http.Request) {
@@ -25,13 +25,13 @@ func handler(store *supacheckpoint.Store) http.Handler {
 			refuse(w, err)
 			return
 		}
-		_, _ = io.WriteString(w, answer) // who asked may have gone
+		_, _ = io.WriteString(w, answer) // the client may have closed the connection
 	})
 	return mux
 }
 
 // docs:begin user
-// forUser returns the store of who asks: all that is done with it is done with that
+// forUser returns the store of the user of the request. All calls of this store have the
 // user's role and claims.
 func forUser(store *supacheckpoint.Store, r *http.Request) (*supacheckpoint.Store, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -59,7 +59,7 @@ func serve(store *supacheckpoint.Store, r *http.Request) (string, error) {
 
 // docs:end
 
-// refuse tells what a user may know. What else there is belongs in a log.
+// refuse sends a short error to the user, without details. A service would log the details.
 func refuse(w http.ResponseWriter, err error) {
 	switch {
 	case errors.Is(err, supacheckpoint.ErrToken):
@@ -73,7 +73,8 @@ func refuse(w http.ResponseWriter, err error) {
 	}
 }
 
-// talk says something to the agent, or reads the thread.
+// talk sends the text of a POST request to the agent and returns the answer. For another method it
+// returns the number of messages.
 func talk(thread *graph.Thread, r *http.Request) (string, error) {
 	if r.Method != http.MethodPost {
 		snap, err := thread.Snapshot(r.Context())
@@ -94,7 +95,7 @@ func talk(thread *graph.Thread, r *http.Request) (string, error) {
 	return answer.Text(), nil
 }
 
-// model stands for a model. It has heard what is in the thread.
+// model stands for a model. It counts the messages of the user in the thread.
 func model(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	heard := 0
 	for _, m := range r.Messages {

@@ -1,4 +1,4 @@
-// Question is a graph that asks a person before it goes on.
+// Question is a graph that asks a person, pauses, and resumes with the answer.
 package main
 
 import (

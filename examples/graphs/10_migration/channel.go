@@ -19,7 +19,7 @@ var Verdict = state.Last[verdict]("verdict").Upgrade(func(old json.RawMessage) (
 	if bytes.HasPrefix(old, []byte(`"`)) {
 		return fmt.Appendf(nil, `{"Text":%s}`, old), nil
 	}
-	return old, nil // it has the present form
+	return old, nil // the value has the current form
 })
 
 // docs:end

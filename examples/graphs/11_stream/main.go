@@ -1,4 +1,4 @@
-// Stream is a program that shows what a graph does while it runs.
+// Stream is a program that prints the events of a graph while the graph runs.
 package main
 
 import (

@@ -1,9 +1,10 @@
-// Package command is what the examples that run at a terminal have in common.
+// Package command has the error for wrong input that the examples at a terminal share.
 package command
 
 import "fmt"
 
-// A Mistake is an error of the user's, who is told what is wrong, and not where in the program.
+// A Mistake is an error in the input of the user. The text says what is wrong, without a place in
+// the program.
 type Mistake struct{ text string }
 
 func (m *Mistake) Error() string { return m.text }

@@ -4,5 +4,5 @@ package console
 
 import "os"
 
-// readsCodes reports whether a terminal reads escape codes.
+// readsCodes reports whether a terminal interprets escape codes.
 func readsCodes(*os.File) bool { return true }

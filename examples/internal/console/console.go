@@ -1,5 +1,5 @@
-// Package console is the terminal of a person: lines that are read until a context ends, text that is wrapped and
-// escaped, and colours.
+// Package console reads lines from a person at a terminal, and writes text to the terminal,
+// wrapped, escaped and coloured.
 package console
 
 import (
@@ -26,25 +26,26 @@ const (
 )
 
 const (
-	widest     = 100 // columns, which are easier to read than more
+	widest     = 100 // columns; longer lines are harder to read
 	narrowest  = 20
 	lineLength = 1 << 20 // bytes of a line of the input
 )
 
-// A Console reads from a person and writes to a person. Where the output is no terminal, it has no colours and is not
-// wrapped. It is for one goroutine.
+// A Console reads from a person and writes to a person. If the output is not a terminal, text has
+// no colours and is not wrapped. A Console is not safe for concurrent use.
 type Console struct {
 	out      io.Writer
 	in       io.Reader
 	lines    chan string
-	failed   error // why there are no more lines; it is set before lines is closed
+	failed   error // the error that ended the lines, set before lines is closed
 	coloured bool
 	width    int // 0: not wrapped
 	column   int
 	word     strings.Builder
 }
 
-// New returns a console. There are no colours with NO_COLOR (https://no-color.org) or with TERM=dumb.
+// New returns a console. It has no colours if NO_COLOR (https://no-color.org) is set or TERM is
+// dumb.
 func New(in io.Reader, out io.Writer) *Console {
 	c := &Console{in: in, out: out}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -57,9 +58,9 @@ func New(in io.Reader, out io.Writer) *Console {
 	return c
 }
 
-// Line returns the next line of the input. Given is false at the end of the input. The error says that the input cannot be
-// read, or that a line is longer than 1 MiB. When ctx ends, the error is that of ctx: a read from a terminal cannot be
-// cancelled, so its goroutine ends with the program.
+// Line returns the next line of the input. Given is false at the end of the input. Line returns an
+// error if the input cannot be read, if a line is longer than 1 MiB, or if ctx ends. A read from a
+// terminal cannot be cancelled, so the reading goroutine ends with the program.
 func (c *Console) Line(ctx context.Context) (text string, given bool, err error) {
 	if c.lines == nil {
 		c.lines = make(chan string)
@@ -85,15 +86,15 @@ func (c *Console) Line(ctx context.Context) (text string, given bool, err error)
 	}
 }
 
-// Prompt writes a prompt, if a person sees it.
+// Prompt writes a prompt if the output is a terminal.
 func (c *Console) Prompt(text string) {
 	if c.width > 0 {
 		fmt.Fprint(c.out, c.style(Bold, text))
 	}
 }
 
-// Print writes a piece of a text, which may end in the middle of a word. Invisible characters are written as
-// [tools.Visible] does. Flush or Say ends the text.
+// Print writes a piece of a text, which may end in the middle of a word. It escapes invisible
+// characters as [tools.Visible] does. Say or End ends the text.
 func (c *Console) Print(piece string) {
 	for _, r := range tools.Visible(piece) {
 		switch r {
@@ -111,7 +112,7 @@ func (c *Console) Print(piece string) {
 	}
 }
 
-// flush writes the word that has come so far, on a new line if it does not fit.
+// flush writes the pending word, on a new line if the word does not fit.
 func (c *Console) flush() {
 	word := c.word.String()
 	c.word.Reset()
@@ -124,7 +125,7 @@ func (c *Console) flush() {
 	c.column += n
 }
 
-// Say writes a line in a style, which may be empty, after what was printed.
+// Say ends the current line and writes a line in a style. The empty style is plain.
 func (c *Console) Say(style, format string, args ...any) {
 	c.End()
 	var text strings.Builder
@@ -134,7 +135,7 @@ func (c *Console) Say(style, format string, args ...any) {
 	fmt.Fprintln(c.out, c.style(style, text.String()))
 }
 
-// End ends the line that was begun, if there is one.
+// End writes the pending word and ends the current line, unless the line is empty.
 func (c *Console) End() {
 	c.flush()
 	if c.column > 0 {

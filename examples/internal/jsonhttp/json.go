@@ -13,9 +13,10 @@ import (
 	"github.com/weft-go/weft/server"
 )
 
-// Read decodes the body of a request into a value. The content type must be application/json, and
-// the body one value without unknown fields and of at most limit bytes. Other errors than those of
-// the connection are a [server.Refusal].
+// Read decodes the body of a request into a value. The content type must be application/json. The
+// body must be one value, without unknown fields, of at most limit bytes. Read returns a
+// [server.Refusal] for every error except a body that is too large or too slow: the server has a
+// status for those.
 func Read(w http.ResponseWriter, r *http.Request, into any, limit int64) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return Refuse(http.StatusUnsupportedMediaType, "The content type must be application/json.")
@@ -32,7 +33,7 @@ func Read(w http.ResponseWriter, r *http.Request, into any, limit int64) error {
 		}
 	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge || errors.Is(err, os.ErrDeadlineExceeded) {
-		return err // the server has a status for it
+		return err // the server has a status for this error
 	}
 	if errors.Is(err, io.EOF) {
 		err = errors.New("it is empty")

@@ -1,4 +1,4 @@
-// Package models opens the model that an example speaks to.
+// Package models opens the model of an example.
 package models
 
 import (
@@ -10,12 +10,12 @@ import (
 	_ "github.com/weft-go/weft/llm/langchainllm/providers/all" // opens every provider
 )
 
-// Offline is how examples call their offline models.
+// Offline is the description of the offline models of the examples.
 const Offline = "offline: rules, no key, no network"
 
-// Open opens the model that the environment names, as package providers reads it, and returns
-// what it is called. Calls of it that fail for a while are made again. Where the environment names none, it is the
-// offline model.
+// Open opens the model that the environment names, as package providers reads it, and returns the
+// model and its description. The model retries calls that fail temporarily. If the environment
+// names no model, Open returns offline.
 func Open(ctx context.Context, getenv func(string) string, offline llm.Model) (llm.Model, string, error) {
 	config, err := providers.Read(getenv)
 	if errors.Is(err, providers.ErrUnset) {

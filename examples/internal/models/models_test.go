@@ -14,7 +14,7 @@ func TestOpen(t *testing.T) {
 	offline := rules.Model{Reply: func(llm.Request) llm.Message { return llm.Assistant("by rules") }}
 	for _, tt := range []struct {
 		env  map[string]string
-		name string // what it is called, or what the error says
+		name string // the description of the model, or a part of the error
 		ok   bool
 	}{
 		{nil, models.Offline, true},

@@ -1,4 +1,4 @@
-// Package picturetest draws what the examples print at a terminal, for their READMEs.
+// Package picturetest draws the terminal output of the examples for their READMEs.
 package picturetest
 
 import (
@@ -18,10 +18,11 @@ type Picture struct {
 
 type shownLine struct {
 	class, text string
-	at, typing  int // when it appears, and how long it is typed
+	at, typing  int // the time when it appears, and the duration of its typing
 }
 
-// Line adds a line of the output, of a class of the style: out, remark or faint. A long line is broken between words.
+// Line adds a line of the output. Class is a class of the style sheet: out, remark or faint. A long
+// line is broken between words.
 func (p *Picture) Line(class, text string) {
 	for len([]rune(text)) > columns {
 		at := strings.LastIndex(string([]rune(text)[:columns+1]), " ")
@@ -39,7 +40,7 @@ func (p *Picture) line(class, text string) {
 	p.clock++
 }
 
-// Command adds a command that is typed.
+// Command adds a command line, which appears as if typed.
 func (p *Picture) Command(text string) {
 	p.clock += 8
 	typing := len(text) / 3
@@ -54,7 +55,8 @@ const (
 )
 
 func (p *Picture) svg(label string) []byte {
-	// The picture begins and rests with all lines, so that a viewer without animations sees them.
+	// Begin the animation near its end, when all lines are visible, so that a still image shows
+	// them.
 	total := p.clock + 60
 	height := len(p.shown)*lineHeight + 58
 	var b bytes.Buffer
@@ -90,7 +92,8 @@ g, rect.type { animation-duration: %.1fs; animation-delay: -%.1fs; animation-ite
 	return b.Bytes()
 }
 
-// Check compares the picture with a file, or writes the file. The label describes the picture for people who cannot see it.
+// Check compares the picture with a file. With write, it writes the file first. The label describes
+// the picture for people who cannot see it.
 func (p *Picture) Check(tb testing.TB, path, label string, write bool) {
 	tb.Helper()
 	got := p.svg(label)

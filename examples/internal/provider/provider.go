@@ -1,5 +1,6 @@
-// Package provider is a model of a provider with an HTTP API of its own. It shows all that a provider
-// needs: text and tools on the wire, a stream of text and tool calls, the usage, and errors.
+// Package provider is an example of a model for a provider with its own HTTP API. It has everything
+// that such a model needs: text and tools on the wire, a stream of text and tool calls, the usage,
+// and errors.
 package provider
 
 import (

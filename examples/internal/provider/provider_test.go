@@ -84,7 +84,8 @@ func TestRequestOnTheWire(t *testing.T) {
 	}, got)
 }
 
-// A status is an error of a kind, so that llm.Retry knows whether to try again, and when.
+// A response with an error status becomes an error whose kind and wait time tell llm.Retry whether
+// and when to try again.
 func TestStatusIsAKindOfError(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -100,12 +101,12 @@ func TestStatusIsAKindOfError(t *testing.T) {
 	assert.Equal(t, http.StatusTooManyRequests, e.Status)
 }
 
-// A stream is read to its last event, and no event takes more memory than the bound.
+// The model reads a stream to its last event. No event takes more memory than the bound.
 func TestStreamsOfOtherForms(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, events string
-		length       int // that the answer claims, or 0
+		length       int // the Content-Length of the response, or 0
 		want         error
 	}{
 		{name: "the last event has no newline", events: `{"text":"Hello."}` + "\n" + `{"end":"stop"}`},
@@ -119,7 +120,7 @@ func TestStreamsOfOtherForms(t *testing.T) {
 				if tt.length > 0 {
 					w.Header().Set("Content-Length", strconv.Itoa(tt.length))
 				}
-				_, _ = io.WriteString(w, tt.events) // the model may have left
+				_, _ = io.WriteString(w, tt.events) // the model may have closed the connection
 			}))
 			defer server.Close()
 			got, err := llm.Generate(t.Context(), &provider.Model{URL: server.URL}, llm.Request{Messages: []llm.Message{llm.User("Hi")}})

@@ -1,5 +1,6 @@
-// Package rules has the common parts of the offline models of the examples: a [Model] whose replies
-// are made by a function, and [Quoted], which says which words of a question the rules do not understand.
+// Package rules has the common parts of the offline models of the examples: [Model], which makes
+// replies with a function, and [Quoted], which names the words of a question that the rules do not
+// understand.
 package rules
 
 import (
@@ -11,12 +12,12 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// A Model is an [llm.Model] that needs no key and no network. Its tokens are words. It may be used by any
-// number of goroutines if Reply may.
+// A Model is an [llm.Model] that needs no key and no network. It counts words as tokens. It is safe
+// for concurrent use if Reply is.
 type Model struct {
 	// Reply returns the next message: tool calls, or an answer.
 	Reply func(r llm.Request) llm.Message
-	// Pace is how long it waits before each word of an answer; zero means not at all.
+	// Pace is the wait before each word of an answer. Zero means no wait.
 	Pace time.Duration
 }
 
@@ -25,7 +26,7 @@ var _ llm.Model = Model{}
 // ModelName returns the name of the offline models, for traces.
 func (Model) ModelName() llm.ModelName { return llm.ModelName{Provider: "weft", Model: "offline"} }
 
-// Stream yields the reply, an answer by its words.
+// Stream yields the reply. It yields the text of an answer word by word.
 func (m Model) Stream(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		for chunk, err := range llm.Reply(m.counted(r)) {

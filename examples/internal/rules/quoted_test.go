@@ -8,7 +8,8 @@ import (
 	"github.com/weft-go/weft/examples/internal/rules"
 )
 
-// A quotation names the words of the question that no rule understands, and stands alone if there is none.
+// Quoted names the words of the question that no rule understands. Without such words it returns
+// the quotation alone.
 func TestQuotedNamesWords(t *testing.T) {
 	t.Parallel()
 	for question, want := range map[string]string{

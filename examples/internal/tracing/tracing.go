@@ -1,4 +1,4 @@
-// Package tracing records what an example does with OpenTelemetry, if the environment names an
+// Package tracing records the runs of an example with OpenTelemetry, if the environment names an
 // endpoint. The variables are those of OpenTelemetry: OTEL_EXPORTER_OTLP_ENDPOINT, or
 // OTEL_EXPORTER_OTLP_TRACES_ENDPOINT for traces alone, OTEL_RESOURCE_ATTRIBUTES, and
 // OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true for the contents of messages.
@@ -27,7 +27,7 @@ type Tracing struct {
 	metrics   *metric.MeterProvider
 }
 
-// Open returns nil if the environment names no endpoint.
+// Open returns a Tracing for the endpoint of the environment, or nil if the environment names none.
 func Open(ctx context.Context, getenv func(string) string) (*Tracing, error) {
 	all := getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != ""
 	if !all && getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
@@ -58,7 +58,7 @@ func Open(ctx context.Context, getenv func(string) string) (*Tracing, error) {
 	return t, nil
 }
 
-// Graph returns the options with which a graph is recorded.
+// Graph returns options of a graph that record its runs.
 func (t *Tracing) Graph(o graph.Options) graph.Options {
 	if t == nil {
 		return o
@@ -66,7 +66,7 @@ func (t *Tracing) Graph(o graph.Options) graph.Options {
 	return t.telemetry.Graph(o)
 }
 
-// Server returns the options with which runs of a server belong to the traces of their requests.
+// Server returns options of a server that make its runs a part of the traces of their requests.
 func (t *Tracing) Server(o server.Options) server.Options {
 	if t != nil {
 		o.SaveTrace, o.RunContext = t.telemetry.SaveTrace, t.telemetry.RunContext
@@ -74,7 +74,7 @@ func (t *Tracing) Server(o server.Options) server.Options {
 	return o
 }
 
-// Close sends what was recorded.
+// Close exports the remaining spans and metrics.
 func (t *Tracing) Close() error {
 	if t == nil {
 		return nil

@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// provider is a server that speaks OpenAI's form: it calls a tool, and then
-// answers with its result.
+// provider is a server with the API of OpenAI. It calls a tool, and then answers with the tool's
+// result.
 func provider(t *testing.T) *httptest.Server {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func provider(t *testing.T) *httptest.Server {
 	return server
 }
 
-// asProgram makes the test binary be the program.
+// asProgram names the variable that makes the test binary run the program.
 const asProgram = "QUICKSTART_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {

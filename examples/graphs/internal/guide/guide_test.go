@@ -18,8 +18,7 @@ var update = flag.Bool("update", false, "write what the programs print to their 
 // programs is the folder of the programs.
 var programs = filepath.Join("..", "..")
 
-// TestPrograms compares what each program prints with its output.txt, which the
-// documents quote.
+// TestPrograms compares the output of each program with its output.txt, which the documents quote.
 func TestPrograms(t *testing.T) {
 	t.Parallel()
 	sources, err := filepath.Glob(filepath.Join(programs, "*", "main.go"))

@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// mistakes are the mistakes of each step of docs/graphs.md. Each returns the error
-// that Weft reports.
+// mistakes has two functions for each step of docs/graphs.md. Each makes a mistake and returns the
+// error that Weft reports.
 var mistakes = [][2]func(context.Context) error{
 	{noEntry, channelNotInGraph},
 	{targetNotListed, edgeBesideBranch},
@@ -208,7 +208,7 @@ func twoHandles(ctx context.Context) error {
 }
 
 func noSubgraph(ctx context.Context) error {
-	review, _ := graph.New("review", Draft).Compile(graph.Options{}) // it has no nodes
+	review, _ := graph.New("review", Draft).Compile(graph.Options{}) // the graph has no nodes
 	b := nodes("write")
 	b.Subgraph("review", review)
 	b.Edge("write", "review")
@@ -245,7 +245,8 @@ func answerInThePast(ctx context.Context) error {
 	return err
 }
 
-// renamed runs a thread that waits at "submit" in a graph that calls the node "publish".
+// renamed pauses a thread at the node "submit", and resumes it with a graph that calls the node
+// "publish".
 func renamed(ctx context.Context, migrations map[string]string) error {
 	o := stored()
 	old, err := oneNode("submit", publish, o)
@@ -271,7 +272,7 @@ func migrationReversed(ctx context.Context) error {
 }
 
 func runInsideStream(ctx context.Context) error {
-	tried := make(chan struct{}) // the run does not end before the other run was tried
+	tried := make(chan struct{}) // closed when the second run was tried; the first run waits for that
 	write := func(ctx context.Context, _ state.View) (state.Update, error) {
 		select {
 		case <-tried:

@@ -54,7 +54,7 @@ func whereAnswer(topic string, f foundLines) string {
 	return lead + ":\n" + quote(f.Lines)
 }
 
-// list lists words: "a", "b" or "c".
+// list joins quoted words: "a", "b" or "c".
 func list(words []string, last string) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -69,8 +69,9 @@ func list(words []string, last string) string {
 	return b.String()
 }
 
-// lookAnswer quotes the best passage for the words of a question and names the next ones. If the text lacks words, if no
-// passage has all words, and if several have the only one, it says so and quotes the two closest passages.
+// lookAnswer quotes the best passage for the words of a question and names the next ones. If the
+// text lacks some of the words, if no passage has all words, or if several passages have the only
+// word, it says so and quotes the two closest passages.
 func lookAnswer(in intent, words []string, f found) string {
 	lead := ""
 	switch {
@@ -96,7 +97,7 @@ func lookAnswer(in intent, words []string, f found) string {
 	return lead + ":\n\n" + strings.Join(closest, "\n\n")
 }
 
-// quotes shows a passage and names two others, from under other headings.
+// quotes returns a passage and its place, with the places of up to two others under other headings.
 func quotes(file string, p place, others []place) string {
 	if p.Code {
 		p.Text = "    " + strings.ReplaceAll(p.Text, "\n", "\n    ")
@@ -112,7 +113,7 @@ func quotes(file string, p place, others []place) string {
 	return text
 }
 
-// closest is the passage with its best sentences only.
+// closest returns the passage with only its best sentences.
 func (p place) closest() place {
 	p.Text = cmp.Or(p.Best, p.Text)
 	return p
@@ -190,7 +191,7 @@ func savedAnswer(s saved) string {
 	return "Saved in " + s.File + "."
 }
 
-// number is a count with its noun: "1 line", "12,345 lines".
+// number returns a count with its noun: "1 line", "12,345 lines".
 func number(n int, noun string) string {
 	digits := strconv.Itoa(n)
 	for i := len(digits) - 3; i > 0; i -= 3 {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// kind is what a question asks for.
+// kind is the kind of a question.
 type kind int
 
 const (
-	look    kind = iota // what the text says
+	look    kind = iota // what does the text say about X?
 	where               // where is X mentioned?
 	count               // how many words, how often does X appear?
 	lines               // read lines 10-20
@@ -25,7 +25,7 @@ type intent struct {
 	question string // as it was asked
 	kind     kind
 	topic    string // the X of a question, or the text of a note
-	named    bool   // the question is about the topic, and not a sentence with its words
+	named    bool   // the topic is a part of the question, and not the whole question
 	from, to int    // lines
 	answered string
 }
@@ -41,7 +41,7 @@ const (
 	topic   = `(?:the word |the |an? )?(?P<topic>.+?)`
 )
 
-// forms are tried in order. A question of no other form is looked up in the text by its words.
+// forms are tried in order. For a question of no form, the rules search the text for its words.
 var forms = []form{
 	{help, regexp.MustCompile(`(?i)^(?:hi|hello|help|thanks|thank you|what can you do|how often|)$`)},
 	{save, regexp.MustCompile(`(?i)^save (?:that|` + numbers + `)$`)},
@@ -51,19 +51,19 @@ var forms = []form{
 	{lines, regexp.MustCompile(`(?i)^(?:more|read ` + numbers + `)$`)},
 	{summary, regexp.MustCompile(`(?i)^(?:summari[sz]e(?: it| the file)?|what is (?:in the file|(?:it|this|this file|the file) about))$`)},
 	{where, regexp.MustCompile(`(?i)^where (?:does|is) ` + topic + ` (?:appear|mentioned)$`)},
-	// Other requests, and questions about lines, are none to the text.
+	// Other requests and questions about lines are not questions to the text.
 	{help, regexp.MustCompile(`(?i)^(?:count|find|give|note|read|remember|save|show|summari[sz]e|write|how many (?:words|lines|characters))\b|\blines? \d|\b(?:first|last) (?:\d+ )?lines?\b`)},
 	{look, regexp.MustCompile(`(?i)^(?:what|who) (?:is|are) ` + topic + `$`)},
 }
 
 var (
-	// pronoun stands for the topic of an earlier question.
+	// pronoun matches a topic that refers to the topic of an earlier question.
 	pronoun = regexp.MustCompile(`(?i)^(?:it|that|this|they)$`)
 	within  = regexp.MustCompile(`(?i)\b(?:it|they|them)\b`)
 	please  = regexp.MustCompile(`(?i)^please,? `)
 )
 
-// understand finds the form of a question.
+// understand returns the intent of a question.
 func understand(question string, p past) intent {
 	text := strings.TrimRight(strings.Join(strings.Fields(question), " "), "?!. ")
 	text = please.ReplaceAllString(text, "")

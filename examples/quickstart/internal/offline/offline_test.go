@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// next is what the model says to a conversation: its calls, or its text.
+// next returns the model's reply to a conversation: its calls, or its text.
 func next(t testing.TB, messages ...llm.Message) string {
 	t.Helper()
 	m, err := llm.Generate(t.Context(), offline.Model{}, llm.Request{Messages: messages})
@@ -76,7 +76,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// turn is a question that was answered, with the lookups before.
+// turn returns the messages of an answered question: the question, the lookups and the answer.
 func turn(question, answer string, lookups ...llm.Message) []llm.Message {
 	return append(append([]llm.Message{llm.User(question)}, lookups...), llm.Assistant(answer))
 }

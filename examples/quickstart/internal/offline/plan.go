@@ -62,7 +62,7 @@ func (t talk) lines() ([]lookup, string) {
 	return nil, linesAnswer(p)
 }
 
-// summary asks two tools at once.
+// summary calls two tools at once.
 func (t talk) summary() ([]lookup, string) {
 	if len(t.results) == 0 {
 		return []lookup{{toolOutline, map[string]any{}}, {toolCount, map[string]any{}}}, ""
@@ -72,7 +72,7 @@ func (t talk) summary() ([]lookup, string) {
 	return nil, summaryAnswer(o, c)
 }
 
-// save reads the lines first when those are to be saved.
+// save saves a note. To save lines, it reads them first.
 func (t talk) save() ([]lookup, string) {
 	text := t.want.topic
 	done := t.results
@@ -106,7 +106,7 @@ func (t talk) look() ([]lookup, string) {
 	return nil, lookAnswer(t.want, words, f)
 }
 
-// span is the lines of an intent, as arguments of a tool.
+// span returns the lines of an intent as arguments of a tool.
 func (in intent) span() map[string]any {
 	arguments := map[string]any{"from": in.from}
 	if in.to != 0 {
@@ -115,10 +115,10 @@ func (in intent) span() map[string]any {
 	return arguments
 }
 
-// contraction matches short forms such as "I'm", which a search ignores. It matches no "don't".
+// contraction matches short forms such as "I'm", which a search ignores. It does not match "don't".
 var contraction = regexp.MustCompile(`(?i)^(?:\w+['’](?:m|re|ve|d|ll)|(?:it|that|what|who|where|when|how|there|he|she)['’]s)$`)
 
-// amount asks for a number. A text says the number without these words.
+// amount matches words that ask for a number. A text that gives the number does not have them.
 var amount = regexp.MustCompile(`(?i)\bhow (?:much|many)\b`)
 
 // keywords returns the words of a question to search for.
@@ -132,8 +132,8 @@ func keywords(question string) (words []string) {
 	return words
 }
 
-// common are words of most sentences; a search ignores them. Words that make a question another one are not among them:
-// "not", "after", "more".
+// common are words of most sentences, which a search ignores. The list has no words that change the
+// meaning of a question: "not", "after", "more".
 var common = strings.Fields(`a about also am an and are as at be because been but by can
 	cannot could did do does exactly for from get gets getting go goes going got had happen
 	happens has have he her here him his how i if in into is it its just let like make may me mean means might

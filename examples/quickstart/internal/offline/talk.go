@@ -18,10 +18,10 @@ type talk struct {
 type past struct {
 	topic  string // of the last question that named one
 	answer string // to the last question
-	to     int    // the last line that was read for it
+	to     int    // the last line of the last answer of read_lines
 }
 
-// result is the answer of a tool.
+// result is a call of a tool and its result.
 type result struct {
 	call   llm.ToolCall
 	text   string

@@ -52,7 +52,7 @@ func New(model llm.Model, d *Desk, store checkpoint.Store) (*graph.Graph, error)
 	})
 }
 
-// A Desk holds what the tools work on: the text, and the path of the notes.
+// A Desk holds the data of the tools: the text, and the path of the notes.
 type Desk struct {
 	Text  *textfile.File
 	Notes string

@@ -56,7 +56,7 @@ func TestQuestionWhileApprovalIsOpen(t *testing.T) {
 	wantAll(t, f.ask(), "> looms are big", "-resume yes")
 	wantAll(t, f.ask("-drop", "what is a loom?"), "stays unfinished", "A loom is a frame")
 	f.refuse("waits for no answer", "-resume", "yes")
-	// Nothing is lost: the history has where it was asked.
+	// The history still has the checkpoint of the question.
 	asked := ""
 	for _, line := range strings.Split(f.ask("-history"), "\n") {
 		if strings.Contains(line, "calls save_note") {
@@ -67,7 +67,7 @@ func TestQuestionWhileApprovalIsOpen(t *testing.T) {
 	wantAll(t, f.ask("-resume", "yes"), "Saved in ")
 }
 
-// A note cannot rewrite the question that is asked about it.
+// A note cannot change the terminal output of the question about it.
 func TestApprovalShowsControlCharacters(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -81,7 +81,7 @@ func TestSaveThat(t *testing.T) {
 	f := newFolder(t)
 	f.ask("-notes", f.path("mine.md"), "how often does weft appear?")
 	f.ask("-notes", f.path("mine.md"), "save that")
-	// What was agreed to is done, whatever the flags are now.
+	// The note goes to the file that the user agreed to, whatever the flags are now.
 	f.ask("-notes", f.path("others.md"), "-resume", "yes")
 	assert.Regexp(t, `^- The file has "weft" 2 times`, f.read("mine.md"))
 	f.ask("save lines 3-4")
@@ -90,7 +90,7 @@ func TestSaveThat(t *testing.T) {
 	wantAll(t, f.ask("-notes", f.dir, "save a note that x"), "is not a file to write notes in")
 }
 
-// person is somebody at a terminal.
+// person is the input of a user at a terminal.
 type person struct{ io.Reader }
 
 func (person) Terminal() bool { return true }
@@ -105,7 +105,7 @@ func TestTerminal(t *testing.T) {
 	wantAll(t, o.out, "yes or no?  yes or no?  ", "Saved in ")
 	assert.Regexp(t, "^- looms are big\n", f.read(notesFile))
 	wantAll(t, type_("n\n", "save a note that looms are small").out, "You said no")
-	// Nobody answers; later somebody does, and then from a checkpoint.
+	// Nobody answers. Later runs answer: one at the end of the conversation, one at a checkpoint.
 	wantAll(t, type_("", "save a note that looms are new").out, "-resume yes")
 	wantAll(t, type_("no\n").out, "You said no")
 	ids := f.ids()
@@ -125,7 +125,7 @@ func TestStopAtTheQuestion(t *testing.T) {
 	wantAll(t, f.ask("-resume", "yes"), "Saved in ")
 }
 
-// trigger does something when a text is written to it.
+// trigger calls do when the text is written to it.
 type trigger struct {
 	text string
 	do   func()
@@ -140,8 +140,8 @@ func (w *trigger) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// interrupted is a store whose user presses Ctrl-C right after the note was
-// written and before that is remembered.
+// interrupted is a store that cancels the run, as Ctrl-C does, after the note was written and
+// before its result is stored.
 type interrupted struct {
 	checkpoint.Store
 	notes  string
@@ -158,8 +158,8 @@ func (s *interrupted) PutWrites(ctx context.Context, k checkpoint.Key, writes []
 	return s.Store.PutWrites(ctx, k, writes)
 }
 
-// A run that breaks off between the writing of a note and its being remembered
-// runs the tool again. The note must not be there twice.
+// A run that was cancelled after a note was written, but before its result was stored, runs the
+// tool again when it is resumed. The file must have the note once.
 func TestNoteIsWrittenOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "notes.md")

@@ -58,12 +58,12 @@ func (s *session) next(ctx context.Context) error {
 		return err
 	}
 	s.here = here
-	// A question that was left open stays in the history; the next message passes it.
+	// An open question stays in the history. The next message leaves it unanswered.
 	s.drop = len(here.Pauses) > 0
 	return nil
 }
 
-// welcome says what the conversation is about, and how it ends.
+// welcome prints the file of the conversation, and how to end it.
 func (s *session) welcome() {
 	if !s.typed || s.verbose {
 		return

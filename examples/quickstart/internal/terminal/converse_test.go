@@ -21,14 +21,15 @@ func TestConversation(t *testing.T) {
 	wantAll(t, o.out, "A loom is a frame", "> A loom is a frame", "yes or no?  yes or no?  Saved in ", `"loom" 1 time`)
 	assert.Equal(t, 1, strings.Count(o.out, "-v shows more."), o.out)
 	assert.Contains(t, f.read(notesFile), "A loom is a frame")
-	// The next process continues it, and without a line it says what is missing.
+	// The next process continues the conversation. Without a line, it reports that nothing is
+	// unfinished.
 	cmd = f.program()
 	cmd.Stdin = strings.NewReader("where is it mentioned?")
 	wantAll(t, f.finish(cmd).out, `"loom" is on 1 line`)
 	f.check(f.finish(f.program()), refused, "nothing is unfinished")
 }
 
-// At a terminal the conversation says what it is about and how it ends.
+// At a terminal, the program says what the conversation is about and how to end it.
 func TestConversationAtATerminal(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -40,7 +41,7 @@ func TestConversationAtATerminal(t *testing.T) {
 	assert.NotContains(t, out.String(), "-v shows more.", "the beginning of the conversation says it")
 }
 
-// Ctrl-C at the prompt ends the program, and nothing waits for another line.
+// Ctrl-C at the prompt ends the program without a wait for another line.
 func TestStopAtThePrompt(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -70,7 +71,7 @@ func TestColours(t *testing.T) { //nolint:paralleltest // it sets a variable of 
 	assert.Equal(t, file.String(), plain.String())
 }
 
-// screen is the output of somebody at a terminal.
+// screen is the output to a terminal.
 type screen struct{ io.Writer }
 
 func (screen) Terminal() bool { return true }

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// maxListed is how many checkpoints -history shows.
+// maxListed is the greatest number of checkpoints that -history shows.
 const maxListed = 50
 
 // list shows the checkpoints of the conversation, newest first, including those of
@@ -85,7 +85,7 @@ func brief(id string) string {
 	return id[max(0, len(id)-shortID):]
 }
 
-// goBack sets the session to the checkpoint of the flag -at, which is a part of its id.
+// goBack sets the session to the checkpoint whose id contains the value of the flag -at.
 func (s *session) goBack(ctx context.Context) error {
 	var found []string
 	for info, err := range s.thread.History(ctx, graph.HistoryQuery{}) {

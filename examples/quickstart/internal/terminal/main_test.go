@@ -20,8 +20,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// asProgram makes the test binary be the program: how a test runs it in another
-// process.
+// asProgram names the variable that makes the test binary run the program, so that a test can start
+// it in another process.
 const asProgram = "QUICKSTART_TEST_AS_PROGRAM"
 
 // quickstart is the program that the tests run.
@@ -59,7 +59,7 @@ The shuttle carries the weft.
 A weaver throws the shuttle by hand.
 `
 
-// folder is where a test keeps its conversations.
+// folder is the folder of a test with its conversations.
 type folder struct {
 	t   *testing.T
 	dir string
@@ -88,7 +88,7 @@ func (f folder) read(name string) string {
 	return string(data)
 }
 
-// outcome is what a run of the program left.
+// outcome is the exit status and the output of a run of the program.
 type outcome struct {
 	status   int
 	out, err string
@@ -116,7 +116,7 @@ func (f folder) runWith(ctx context.Context, in io.Reader, args ...string) outco
 	return outcome{status, out.String(), errs.String()}
 }
 
-// ask runs the program and wants it to succeed.
+// ask runs the program and requires success.
 func (f folder) ask(args ...string) string {
 	f.t.Helper()
 	o := f.run(args...)
@@ -179,7 +179,8 @@ var (
 	anyEnd = regexp.MustCompile(`[ \t]+\n`)
 )
 
-// golden makes an output the same each time.
+// golden replaces the parts of an output that differ each time: the folder, ids, times and spaces
+// at the end of lines.
 func (f folder) golden(out string) string {
 	out = strings.ReplaceAll(out, f.dir, "DIR")
 	out = anID.ReplaceAllString(out, "ID")
@@ -187,7 +188,7 @@ func (f folder) golden(out string) string {
 	return anyEnd.ReplaceAllString(out, "\n")
 }
 
-// ids are the checkpoints that -history lists, newest first.
+// ids returns the ids of the checkpoints that -history lists, newest first.
 func (f folder) ids(args ...string) []string {
 	f.t.Helper()
 	var ids []string

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// saysSo are the beginnings of answers that do not claim to be right.
+// saysSo matches the beginnings of answers that admit that they may be wrong.
 var saysSo = regexp.MustCompile(`^(?:I found no passage|No passage has|\d+ passages mention|The text does not mention|No line)`)
 
 // TestNaturalQuestions proves that at least 80 % of the answers are right, and that no answer
@@ -35,9 +35,9 @@ func TestNaturalQuestions(t *testing.T) {
 	assert.GreaterOrEqual(t, right*100, 80*len(naturalQuestions))
 }
 
-// TestNaturalQuestionsAboutProse asks the questions of questions/prose, which were also written before
-// the first of them was tried. All of them are answered but one, to which the text has no answer: that answer says so, and
-// does not show what would be wrong.
+// TestNaturalQuestionsAboutProse asks the questions of questions/prose, which were written before
+// any of them was tried. The program answers all but one. The text has no answer to that one: the
+// program says so, and does not quote a wrong sum.
 func TestNaturalQuestionsAboutProse(t *testing.T) {
 	t.Parallel()
 	const folder = "internal/proof/testdata/questions/prose/"
@@ -62,7 +62,8 @@ func TestNaturalQuestionsAboutProse(t *testing.T) {
 	}
 }
 
-// A line that has another word of the same beginning does not mention a word that the text has.
+// If the text has a word itself, a line with another word of the same beginning does not mention
+// it.
 func TestLinesMentionTheWord(t *testing.T) {
 	t.Parallel()
 	answer := askAbout(t, "internal/proof/testdata/questions/prose/night-train.md", "where is the shower mentioned?")
@@ -70,7 +71,8 @@ func TestLinesMentionTheWord(t *testing.T) {
 	assert.NotContains(t, answer, "He collects the passports")
 }
 
-// naturalQuestions were written before the first of them was tried, about nine documents. A row without words has no answer in its document.
+// naturalQuestions are questions about nine documents. They were written before any of them was
+// tried. A row without words has no answer in its document.
 var naturalQuestions = []struct{ file, question, words string }{
 	{"tool-library.md", "how much does a membership cost?", "30 euros a year"},
 	{"tool-library.md", "how many tools can I borrow at once?", "five tools at the same time"},

@@ -69,7 +69,7 @@ func TestApprovalInAnotherProcess(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	// It waits an hour for the first word of its answer.
+	// The program waits an hour before the first word of its answer.
 	b := f.start("agent calls ", "-pace", "1h", "how many lines?")
 	f.refuse("is in use by another run", "hello")
 	f.refuse("is in use by another run")

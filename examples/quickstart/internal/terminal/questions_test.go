@@ -9,9 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestQuestions asks about documents of this repository. An answer must quote the
-// words of the passage and come from under the heading. Where a document was
-// rewritten, change the row.
+// TestQuestions asks about documents of this repository. An answer must quote the words of a
+// passage under the heading. If a document changes, change its row.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ file, question, heading, words string }{
@@ -66,7 +65,8 @@ func TestQuestionsWithoutAnswer(t *testing.T) {
 	}
 }
 
-// A word that only some passages lack is said to be missing, beside the closest one.
+// If the text lacks a word of the question, the answer names the word and quotes the closest
+// passages.
 func TestQuestionsWithAnUnknownWord(t *testing.T) {
 	t.Parallel()
 	got := askAbout(t, "docs/execution.md", "when does a zebra run a subgraph of the parent?")

@@ -24,7 +24,7 @@ type Program struct {
 	Command string
 	// Models is the paragraph of the usage that says which model answers.
 	Models string
-	// Model opens the model, and returns a description. Pace is the time for a word.
+	// Model opens the model, and returns a description. Pace is the wait before each word.
 	Model func(ctx context.Context, pace time.Duration) (model llm.Model, description string, err error)
 	// Hint is shown after the first answer about a file.
 	Hint string

@@ -37,7 +37,8 @@ tokens      118 in, 22 out
 	wantAll(t, f.ask("-thread", "other", "-file", f.path("text.md"), "where is it mentioned?"), "(a new conversation)", "What do you mean?")
 }
 
-// Without -v a user sees the answer, its place, and once for each file how to see more.
+// Without -v, a user sees the answer and its place. The first answer about a file also says how to
+// see more.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -181,7 +182,7 @@ func TestFork(t *testing.T) {
 	f.ask("what is a loom?")
 	f.ask("what is a shuttle?")
 	ids := f.ids()
-	// The end of the first turn: there, "it" is the loom.
+	// At the end of the first turn, "it" is the loom.
 	first := ids[4]
 	wantAll(t, f.ask("-at", first, "where is it mentioned?"), `"loom" is on 1 line`, "(4 messages)")
 	wantAll(t, f.ask("-history"), "(that followed "+first+")", `assistant: "loom" is on 1 line`, "user: what is a shuttle?")
@@ -202,7 +203,7 @@ func TestReplay(t *testing.T) {
 	wantNone(t, out, "calls")
 	wantAll(t, f.ask("-at", ids[0]), "nothing was due at this checkpoint")
 	wantAll(t, f.ask("-history"), "fork", "assistant: The file has 9 lines")
-	// A part of an id will do, and so will all of it.
+	// A part of the id is enough.
 	wantAll(t, f.ask("-at", ids[1][2:], "-file", f.path("text.md")), "The file has 9 lines")
 }
 

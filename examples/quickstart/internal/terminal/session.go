@@ -100,7 +100,7 @@ func (s *session) precheck(ctx context.Context) error {
 	return s.openText()
 }
 
-// cannotOpen returns the error for a database that cannot be opened. Explain handles
+// cannotOpen returns the error for a database that cannot be opened. The function explain handles
 // files of another format.
 func (o options) cannotOpen(err error) error {
 	if errors.Is(err, checkpoint.ErrFormat) || errors.Is(err, context.Canceled) {
@@ -109,7 +109,7 @@ func (o options) cannotOpen(err error) error {
 	return wrong("cannot store conversations in %s; name another file with -db (%v)", o.db, err)
 }
 
-// mustBegin returns an error if the command needs a conversation, since there is none.
+// mustBegin is called if there is no conversation. It returns an error if the command needs one.
 func (s *session) mustBegin(ctx context.Context) error {
 	if s.history || s.resume != "" || s.at != "" {
 		return wrong("there is no conversation %q in %s", s.options.thread, s.db)
@@ -263,7 +263,7 @@ func (s *session) run(ctx context.Context, writes ...state.Write) error {
 	return nil
 }
 
-// hint says with the first answer about a file what else there is to see.
+// hint prints the hint of the program after the first answer about a file.
 func (s *session) hint() {
 	if s.here != nil && reader.File.Get(s.here) == s.path || s.verbose || s.hinted {
 		return

@@ -4,5 +4,5 @@ package terminal
 
 import "os"
 
-// styled reports whether a terminal reads escape codes.
+// styled reports whether a terminal interprets escape codes.
 func styled(*os.File) bool { return true }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// styled makes a console of Windows read escape codes, and reports whether it does.
+// styled makes a Windows console interpret escape codes, and reports whether it succeeded.
 func styled(f *os.File) bool {
 	var mode uint32
 	h := windows.Handle(f.Fd())

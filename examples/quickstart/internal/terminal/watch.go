@@ -22,14 +22,14 @@ type watcher struct {
 	console *console
 	verbose bool
 	answer  *wrapper
-	end     *graph.Snapshot // where the run ended
-	seen    int             // messages that were shown, or were there before
+	end     *graph.Snapshot // the state at the end of the run
+	seen    int             // the number of messages that were shown, or are older than the run
 	asked   string          // the question, until its line is shown
 	stored  string          // the checkpoint that the next line names
 	midLine bool            // an answer is being written
 }
 
-// show shows an event. There are more kinds of them; see graph.Event.
+// show shows an event. It ignores other kinds of events; see graph.Event.
 func (w *watcher) show(event graph.Event) {
 	switch e := event.(type) {
 	case graph.RunStarted:
@@ -45,7 +45,7 @@ func (w *watcher) show(event graph.Event) {
 			w.text(chunk.Text)
 		}
 	case graph.Checkpointed:
-		w.stored = e.ID // it comes before the StateChanged of its step
+		w.stored = e.ID // this event comes before the StateChanged of its step
 	case graph.StateChanged:
 		w.endLine()
 		w.messages(e.At().Step, e.State)
@@ -70,7 +70,7 @@ func (w *watcher) begin(e graph.RunStarted) {
 	}
 }
 
-// outcome shows what a run cost, and why it stopped if it has no answer.
+// outcome shows the reason for which a run stopped without an answer, and with -v its tokens.
 func (w *watcher) outcome(o agent.Outcome) {
 	if o.Problem != "" {
 		w.console.line("stopped", string(o.Reason)+": "+o.Problem)
@@ -101,10 +101,10 @@ func (w *watcher) endLine() {
 	}
 }
 
-// maxStep is how many characters the description of a step has.
+// maxStep is the greatest number of characters of the description of a step.
 const maxStep = 100
 
-// step shows one thing that happened in a step, with -v.
+// step shows one event of a step, with -v.
 func (w *watcher) step(step int, what string) {
 	if w.verbose {
 		w.console.sayf("%4d  %-*s  %s\n", step, shortID, brief(w.stored), clip(what, maxStep))
@@ -112,8 +112,8 @@ func (w *watcher) step(step int, what string) {
 	}
 }
 
-// messages shows the tool calls and the results that a superstep added. The texts
-// of the model were shown as they came.
+// messages shows the tool calls and the results that a superstep added. The method text has already
+// shown the texts of the model.
 func (w *watcher) messages(step int, s state.View) {
 	for i, m := range agent.Messages.All(s) {
 		if i < w.seen {

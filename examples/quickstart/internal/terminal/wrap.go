@@ -40,7 +40,7 @@ func (w *wrapper) write(piece string) {
 	}
 }
 
-// flush writes the word that has come so far.
+// flush writes the pending word.
 func (w *wrapper) flush() {
 	word := w.word.String()
 	if word == "" {
@@ -61,7 +61,7 @@ func (w *wrapper) flush() {
 	w.spaces, w.inLine = 0, true
 }
 
-// begin decides how a line is broken from its first word.
+// begin decides by the first word of a line how the line is broken.
 func (w *wrapper) begin(word, space string) {
 	if strings.HasPrefix(word, "```") {
 		w.fenced = !w.fenced

@@ -56,8 +56,8 @@ func (f *File) divide() []block {
 	return withoutTitle(d.blocks)
 }
 
-// withoutTitle removes a title of one or two paragraphs from a text: it helps to find the passages below, but answers
-// nothing itself.
+// withoutTitle removes a title of one or two paragraphs from the blocks. Its words help to find the
+// blocks below, but it answers nothing itself.
 func withoutTitle(blocks []block) []block {
 	n := slices.IndexFunc(blocks, func(b block) bool {
 		return b.code || b.entry || b.to > b.from+1 || strings.ContainsAny(b.raw[len(b.raw)-1:], ".,;:!?")

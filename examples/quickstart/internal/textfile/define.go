@@ -10,7 +10,7 @@ type span struct{ from, to int }
 
 var sentenceEnd = regexp.MustCompile(`[.!?]["”)*` + "`" + `]*\s+`)
 
-// sentences divides a text.
+// sentences divides a text into sentences.
 func sentences(text string) []span {
 	var out []span
 	from := 0
@@ -32,8 +32,8 @@ type patterns []struct {
 	score float64
 }
 
-// definition returns the forms that define terms. A mere mention, such as "a loom
-// that breaks", has none of them.
+// definition returns the forms that define terms. None of them matches a mere mention, such as "a
+// loom that breaks".
 func definition(terms []term) patterns {
 	words := make([]string, len(terms))
 	for i, t := range terms {
@@ -46,7 +46,7 @@ func definition(terms []term) patterns {
 		clause  = `(?:^|[.:;!?,(] |\band |— )`
 		opening = `(?:^|[.:;!?] )`
 		is      = ` (?:is|are|was|were|means?|refers? to) `
-		// "is refused" tells what happens to something, not what it is.
+		// "is refused" says what happens to something, not what it is.
 		kind = `(?:an? |the |one |what |where |how |all |every |each |like )`
 	)
 	what := `(?:\w+\.)?` + strings.Join(words, `[ \-/_.]?`)
@@ -73,8 +73,8 @@ func definition(terms []term) patterns {
 	return all
 }
 
-// in returns the score of the best form that a block has, and where the sentence
-// begins that has it.
+// in returns the score of the best form that matches a block, and the start of the sentence with
+// the match.
 func (p patterns) in(b *block) (score float64, start int) {
 	if b.code {
 		return 0, 0

@@ -12,7 +12,7 @@ const MaxRead = 60
 
 // An Excerpt is a range of lines.
 type Excerpt struct {
-	// Of is how many lines the file has.
+	// Of is the number of lines of the file.
 	Of    int    `json:"of"`
 	Lines []Line `json:"lines"`
 	// Left counts the lines of the range that were left out.
@@ -117,7 +117,7 @@ func occurrences(text, word string) int {
 	}
 }
 
-// joined reports whether two neighbours are within one word.
+// joined reports whether two adjacent characters are within one word.
 func joined(a, b rune) bool { return inWord(a) && inWord(b) }
 
 func inWord(r rune) bool {

@@ -12,7 +12,7 @@ import (
 // foldedWords returns the words of a text in lower case and without a plural s. A word
 // is a run of letters and digits.
 //
-// A compound such as graph.Once is its parts.
+// A compound such as graph.Once is divided into its parts.
 func foldedWords(text string) []string {
 	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '_' && r != '\''
@@ -26,7 +26,7 @@ func foldedWords(text string) []string {
 	return words
 }
 
-// fold returns the form of a word that is compared.
+// fold removes the plural and possessive endings of a word, so that its forms compare equal.
 func fold(word string) string {
 	word = strings.Trim(word, "'_")
 	word = strings.TrimSuffix(word, "'s")
@@ -41,11 +41,11 @@ func fold(word string) string {
 	return word
 }
 
-// functional are words that another word becomes without its last e, as care becomes car.
+// functional are words that equal another word without its last e, as car and care. That e stays.
 var functional = []string{"not", "for", "her", "car"}
 
-// stem returns the beginning of a folded word that its forms share: "resum" for
-// resume, resumed and resuming. The stem of an irregular form is that of its word.
+// stem returns the beginning that the forms of a folded word share: "resum" for resume, resumed and
+// resuming. An irregular form has the stem of its base form.
 func stem(word string) string {
 	word = cmp.Or(irregular[word], word)
 	for _, ending := range []string{"ing", "ed", "ure", "e"} {
@@ -66,7 +66,7 @@ func stem(word string) string {
 
 var camelCase = regexp.MustCompile(`([\p{Ll}\d])(\p{Lu})`)
 
-// stems returns the stems of the words of a text. A name such as MaxSteps is also
+// stems returns the stems of the words of a text. A name such as MaxSteps also adds the stems of
 // its parts.
 func stems(text string) []string {
 	words := foldedWords(text)
@@ -79,8 +79,8 @@ func stems(text string) []string {
 	return words
 }
 
-// related reports whether one stem is the beginning of the other, and not much
-// shorter: fail and failur(e). With is not the beginning of without.
+// related reports whether one stem is the beginning of the other, and not much shorter: fail and
+// failur(e). As an exception, "with" is not related to "without".
 func related(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a

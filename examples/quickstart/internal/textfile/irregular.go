@@ -2,8 +2,8 @@ package textfile
 
 import "strings"
 
-// irregular maps forms of verbs and nouns to the words that they are forms of. It has no form that is also
-// a word of its own, such as "left" and "found".
+// irregular maps irregular forms of verbs and nouns to their base forms. It has no form that is
+// also another word, such as "left" and "found".
 var irregular = func() map[string]string {
 	base := map[string]string{}
 	for _, line := range []string{

@@ -60,7 +60,8 @@ func (f *File) FindLines(query string, limit int) FoundLines {
 	return out
 }
 
-// only makes each term that some line has match no related words: "shows" is no mention of a shower.
+// only sets itself on each term that some line has, so that related words do not match: "shows"
+// does not mention a shower.
 func (f *File) only(terms []term) {
 	for i := range terms {
 		for _, words := range f.words {

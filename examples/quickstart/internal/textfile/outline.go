@@ -21,8 +21,8 @@ type Outline struct {
 
 const (
 	maxOpening = 6  // lines
-	minOpening = 60 // characters, where it is one line
-	// maxParagraphs are looked at for an opening.
+	minOpening = 60 // characters, if the opening is one line
+	// maxParagraphs bounds the search for an opening.
 	maxParagraphs = 10
 )
 
@@ -65,7 +65,8 @@ func (f *File) Outline() Outline {
 	return out
 }
 
-// opening returns the first paragraph that is longer than a date or a version.
+// opening returns the first paragraph that is longer than a date or a version, or else the first
+// one.
 func opening(paragraphs [][]Line) []Line {
 	for _, p := range paragraphs {
 		if len(p) > 1 || utf8.RuneCountInString(p[0].Text) >= minOpening {
@@ -106,7 +107,8 @@ func (f *File) title(i int, text string) bool {
 	return (marked || f.prose && short.MatchString(text)) && f.leads(i)
 }
 
-// leads reports whether the line has no full stop, and the next one is a longer sentence with no more indentation.
+// leads reports whether a line ends without punctuation, and a longer sentence with no more
+// indentation follows.
 func (f *File) leads(i int) bool {
 	next := i + 1
 	if f.blank(next) {

@@ -29,7 +29,8 @@ type Passage struct {
 	To      int    `json:"to"`   // the last line
 	Heading string `json:"heading,omitempty"`
 	Text    string `json:"text"`
-	// Best are three sentences of a long text: from those on that have most of the words.
+	// Best has up to three sentences of a long text. It begins with the sentences that have most of
+	// the words.
 	Best string `json:"best,omitempty"`
 	Code bool   `json:"code,omitempty"`
 }
@@ -98,12 +99,12 @@ func (f *File) Search(query string, limit int) Found {
 	return out
 }
 
-// minInside is the fewest bytes of a word that is looked for inside other words. A
-// short one would be found by chance: "eat" in "create". In scripts without spaces
-// words are found inside others only, and two characters are enough.
+// minInside is the least length, in bytes, of a word that may match inside other words. A shorter
+// word would match by chance: "eat" in "create". In scripts without spaces, words match only inside
+// others, and two characters are enough.
 const minInside = 5
 
-// terms returns the words of a query, and those that the file does not have.
+// terms returns the words of a query, and the words that the file does not have.
 func (f *File) terms(query string) (terms []term, missing []string) {
 	for _, word := range foldedWords(query) {
 		s := stem(word)
@@ -126,8 +127,9 @@ func (f *File) terms(query string) (terms []term, missing []string) {
 	return terms, missing
 }
 
-// having counts the blocks that have a term, or if there are none, those under an outer heading or a head of a table
-// that has it.
+// having counts the blocks that have a term in their text or nearest heading. If there are none, it
+// counts those with the term in an outer heading, in the head of their table or in the title of the
+// file.
 func (f *File) having(t term) int {
 	n, outer := 0, 0
 	for i := range f.blocks {
@@ -145,10 +147,10 @@ func (f *File) having(t term) int {
 type hit struct {
 	index int
 	score float64
-	all   bool // it has all of them, and they stand together
-	// start is where the sentence begins that defines the terms.
+	all   bool // the block has all of them, close together; see together
+	// start is the offset of the sentence that defines the terms.
 	start int
-	// best is the place in the text at which the sentences with most of the terms begin.
+	// best is the offset of the sentences with most of the terms.
 	best int
 	// titled says that the block is found by its heading, not by its text.
 	titled bool
@@ -219,8 +221,8 @@ func (f *File) sort(hits []hit) {
 	})
 }
 
-// cover sums the weights of the terms that a block has. It counts the terms in the
-// block or its headings, and those in its text.
+// cover sums the weights of the terms that a block has. Have counts the terms in the block or its
+// headings, and inText counts the terms in its text.
 func (b *block) cover(terms []term) (score float64, have, inText int) {
 	for _, t := range terms {
 		text := t.best(b.stems)
@@ -239,8 +241,9 @@ func (b *block) cover(terms []term) (score float64, have, inText int) {
 	return score, have, inText
 }
 
-// together reports whether two sentences that follow each other have all terms that the headings of the block do not
-// have. The title of the file is above every block, and does not count. A long paragraph may have each word of a question in another context.
+// together reports whether two adjacent sentences have all terms that the headings of the block do
+// not have. The title of the file is above every block, and does not count. A long paragraph may
+// have the words of a question in unrelated sentences.
 func (b *block) together(terms []term) bool {
 	var before []string
 	for _, s := range sentences(b.raw) {
@@ -254,8 +257,8 @@ func (b *block) together(terms []term) bool {
 	return false
 }
 
-// closest returns where the one or two sentences begin that have most of the terms, and the most weight that one
-// sentence has.
+// closest returns the offset of the one or two sentences with the most weight of terms, and the
+// most weight of a single sentence.
 func (b *block) closest(terms []term) (start int, one float64) {
 	most := 0.0
 	all := sentences(b.raw)
@@ -276,7 +279,7 @@ func (b *block) closest(terms []term) (start int, one float64) {
 	return start, one
 }
 
-// bonus rates where a block stands.
+// bonus returns the score for the place of a block: code, or the first block under a heading.
 func (b *block) bonus(known []term, whole float64) float64 {
 	switch {
 	case b.code:
@@ -287,8 +290,8 @@ func (b *block) bonus(known []term, whole float64) float64 {
 	return 0
 }
 
-// titled returns the weight of the terms in the nearest heading, or 0 if that has
-// other words too.
+// titled returns the weight of the terms in the nearest heading, or 0 if the heading has other
+// words that are not small.
 func (b *block) titled(terms []term) float64 {
 	sum := 0.0
 	for _, word := range b.above {
@@ -310,11 +313,11 @@ var small = strings.Fields("a an and are for how in is it of on one or that the 
 // maxBest is the length in bytes of a text that needs no best sentences.
 const maxBest = 320
 
-// maxPassage is how many characters of a paragraph are shown.
+// maxPassage is the greatest number of characters of a paragraph that are shown.
 const maxPassage = 700
 
-// passage returns the block of a hit as text. A passage that introduces a list or
-// code is returned with it.
+// passage returns the block of a hit as text. If the block introduces a list or code, the text
+// includes the list or the code.
 func (f *File) passage(h hit) Passage {
 	b := f.blocks[h.index]
 	p := Passage{From: b.from + 1, To: b.to + 1, Code: b.code}
@@ -351,7 +354,7 @@ func (f *File) extend(p *Passage, index int) {
 		listed := next.entry && (next.row == last.row || last.from == b.from)
 		gap := 3
 		if next.row && !last.row {
-			gap = 4 // the head of a table is no block
+			gap = 4 // the head of a table is not a block
 		}
 		near := next.from-last.to <= gap && next.to-b.from <= maxBlock+4
 		if !listed && !next.code || !near || !slices.Equal(next.headings, b.headings) {

@@ -67,7 +67,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A question finds the other forms of a verb or a noun, and no word that only looks like one.
+// A question finds the other forms of a verb or a noun, and no word that only looks like such a
+// form.
 func TestSearchFindsIrregularForms(t *testing.T) {
 	t.Parallel()
 	f := parse(t, "The dues were paid.\n\nTwo children swim.\n\nTurn left at the lake.\n\nCars are banned.\n")
@@ -105,7 +106,7 @@ func TestWordsOfAnAnswerStandTogether(t *testing.T) {
 	}
 }
 
-// A question that excludes something is not answered by what includes it.
+// A passage with "with" does not answer a question with "without".
 func TestWithIsNotWithout(t *testing.T) {
 	t.Parallel()
 	got := parse(t, "A run with a store continues.\n").Search("run without store", 0)
@@ -113,7 +114,7 @@ func TestWithIsNotWithout(t *testing.T) {
 	assert.Zero(t, got.Total)
 }
 
-// A passage that says what something is comes before those that only mention it.
+// A passage that defines a term comes before passages that only mention it.
 func TestDefinitionBeforeMention(t *testing.T) {
 	t.Parallel()
 	const mentions = "A loom that breaks is mended, because the loom is dear to the loom's owner.\n\n- loom, and so on\n\n"
@@ -348,7 +349,8 @@ func TestSearchReturnsTheTableOfAPassage(t *testing.T) {
 	assert.Equal(t, 8, got.Passages[0].To)
 }
 
-// A title helps to find the passages below, and is none itself. A numbered or short line above a paragraph is a heading.
+// A title helps to find the passages below it, but is not a passage. A numbered or short line above
+// a paragraph is a heading.
 func TestTitlesAreNoAnswers(t *testing.T) {
 	t.Parallel()
 	const body = "Nobody uses the saw before the lesson with a warden.\nGloves are forbidden.\n"
@@ -373,7 +375,7 @@ func TestTitlesAreNoAnswers(t *testing.T) {
 	assert.Equal(t, "Wind the yarn Use the large wheel, and turn it with the left hand.", entries.Passages[0].Text, "an entry of a list is no heading")
 }
 
-// A word of the title is not in each passage: with it, no passage has all words.
+// A word that only the title has does not make a passage complete.
 func TestTitleCompletesNoPassage(t *testing.T) {
 	t.Parallel()
 	f, err := textfile.Parse("text.txt", []byte("A guide for plot holders\n\nThe deposit for the key comes back.\n\nWrite to the secretary first.\n"))
@@ -384,7 +386,8 @@ func TestTitleCompletesNoPassage(t *testing.T) {
 	assert.Empty(t, got.Missing)
 }
 
-// Of a long passage, the search also returns the sentences from those on that have most of the words.
+// For a long passage, the search also returns up to three sentences, which begin with those that
+// have most of the words.
 func TestBestSentences(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("The room has a window and a door and a floor. ", 4)
@@ -394,7 +397,7 @@ func TestBestSentences(t *testing.T) {
 	assert.Empty(t, parse(t, loom).Search("loom", 1).Passages[0].Best, "a short text is best as a whole")
 }
 
-// A row of a table is found by the words above its columns, too.
+// A search also finds a row of a table by the words above its columns.
 func TestSearchFindsARowByItsHeader(t *testing.T) {
 	t.Parallel()
 	f := parse(t, "# Pump\n\n| lamp | meaning |\n| --- | --- |\n| green | it runs |\n| yellow | the filter is blocked |\n")
