@@ -81,8 +81,8 @@ func TestMinSimilarityLeavesOutFactsWithoutVectors(t *testing.T) {
 	assert.Positive(t, found[0].Score.BM25)
 }
 
-// A larger limit only adds hits after the hits of a smaller limit. The best facts are far from the best by words and far
-// from the best by vectors, so a limit that decided the number of candidates would lose them.
+// A larger limit appends hits and does not change the order of the earlier ones. The facts with the highest total score
+// rank low by words and low by vectors, so they would be lost if the limit decided the number of candidates.
 func TestLimitDoesNotChangeTheOrder(t *testing.T) {
 	t.Parallel()
 	const n = 150

@@ -76,7 +76,7 @@ func TestFactsOfAScope(t *testing.T) {
 	}
 }
 
-// With users, facts are shown of the scopes that Options.Scopes names, and of no others.
+// If the server has users, it shows a user only the facts in the scopes that Options.Scopes returns for the user.
 func TestFactsOfOtherUsersAreHidden(t *testing.T) {
 	t.Parallel()
 	m := openMemory["memory"](t)

@@ -62,8 +62,8 @@ func readPosition(id string) (position, error) {
 // A gap tells a reader that it cannot get some events, because they are no longer kept. The
 // values of the thread at this time follow it.
 type gap struct {
-	// Missed is the number of events of the log that the reader missed. It is larger than that of
-	// the events which the reader would have got.
+	// Missed is the number of events that were removed from the log before the reader read them. The reader would
+	// not have got each of them.
 	Missed int64 `json:"missed"`
 }
 

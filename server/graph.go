@@ -289,8 +289,8 @@ func (s *served) readInput(data json.RawMessage) (state.Update, error) {
 	return slices.Concat(first, removed, update), err
 }
 
-// dropOthers removes the values that are for no channel of the graph, or for one that clients cannot write: clients of
-// LangGraph Server send some to each graph. It returns an error if there are no others.
+// dropOthers removes values for channels that the graph does not have or that clients cannot write, because clients of
+// LangGraph Server send such values to every graph. If all values are of this kind, it returns an error.
 func (s *served) dropOthers(values map[string]json.RawMessage) error {
 	var unknown, closed []string
 	for name := range values {

@@ -152,8 +152,8 @@ func (r *reader) history(ctx context.Context, before string, metadata json.RawMe
 	return out[:min(limit, len(out))], nil
 }
 
-// startOf returns the checkpoint that clients see before that of an input, which comes first in the history before the
-// input. The list is empty if the checkpoint is not one of an input.
+// startOf returns the start state that clients see as the parent of an input's checkpoint. The history before the
+// input begins with it. The list is empty if id is empty or is not the checkpoint of an input.
 func (r *reader) startOf(ctx context.Context, id string, metadata json.RawMessage) ([]*threadState, error) {
 	out := []*threadState{}
 	if id == "" {

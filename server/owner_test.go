@@ -134,7 +134,7 @@ func TestStoresAreToldTheOwnerOfTheThread(t *testing.T) {
 	assert.Positive(t, store.owners["team"])
 }
 
-// A run on a thread whose superstep is over reads the checkpoints of the thread once, without a list.
+// A run does not list the checkpoints of a thread that has no unfinished superstep.
 func TestARunNeedsNoListOfCheckpoints(t *testing.T) {
 	t.Parallel()
 	store, s, ask := storeOfUsers(t, server.Options{})

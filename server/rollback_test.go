@@ -74,8 +74,8 @@ func (a *askingGraph) compile(t *testing.T, store *sqlitecheckpoint.Store) map[s
 }
 
 // A run that is undone leaves its thread as it was: the question that it answered is open again,
-// and the results that it has not computed are still stored. The graph itself does not undo the
-// run if the process is killed first, or if the run was interrupted first.
+// and the results that it has not computed are still stored. The server undoes the run even if
+// the process is killed before the rollback, or the run was interrupted before it; the graph does not.
 func TestRollbackOpensTheQuestionAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

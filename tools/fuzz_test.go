@@ -29,8 +29,8 @@ type fuzzed struct {
 	Open    any            `json:"open,omitempty"`
 }
 
-// FuzzArguments proves that the answer to any arguments is a valid message, and that
-// arguments with which the tool runs are accepted again as the same value.
+// FuzzArguments proves that the answer to any arguments is a valid message. If the tool runs, the value that it received
+// is accepted as JSON arguments and results in the same value.
 func FuzzArguments(f *testing.F) {
 	f.Add([]byte(`{"text":"a","count":5.0,"maybe":null,"where":{"x":1e2,"y":2},"tags":["a"]}`))
 	f.Add([]byte(`{"text":"\ud800","count":-0,"small":127,"size":18446744073709551615,"ratio":1e308}`))

@@ -203,9 +203,9 @@ func (t *storedThreads) listStatus(ctx context.Context, f *threadFilter, q check
 	return nil
 }
 
-// fromTheStart returns a query that also lists the entries of earlier pages. A store lists a thread
-// once for each of its nodes, so an entry of an earlier page may be of a thread of this one. With one
-// node there is one entry.
+// fromTheStart clears After in a query that names no node, so that the store lists the entries of earlier pages too. A
+// store lists a thread once for each of its nodes, and the first entry of a thread must be seen to skip the others. A
+// query that names a node finds one entry for each thread.
 func fromTheStart(q checkpoint.StatusQuery) checkpoint.StatusQuery {
 	if q.Node == "" {
 		q.After = checkpoint.ThreadStatus{}

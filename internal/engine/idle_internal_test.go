@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A heartbeat while another goroutine waits in Emit counts, and the wait counts once.
+// A heartbeat during a wait in Emit resets the idle time. After the wait, only its part after the heartbeat is left out
+// of the idle time.
 func TestHeartbeatWhileEmitWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

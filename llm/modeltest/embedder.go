@@ -21,8 +21,9 @@ type Embedder interface {
 // maxDimension is the maximum length of a vector, memory.MaxDimension.
 const maxDimension = 16_000
 
-// RunEmbedder checks that an embedder keeps the rules of memory.Embedder: the number, length and order of vectors, also
-// for many texts in one call and in concurrent calls, the end of a context, and that it shares no memory with its caller.
+// RunEmbedder checks that an embedder keeps the rules of memory.Embedder. It returns one vector of the right length for each
+// text, in the order of the texts, even for hundreds of texts and in concurrent calls. It returns an error if its context has
+// ended. It shares no memory with its caller.
 // The function returns the embedder, connected to its provider or to a server that stands in for it. Different texts must
 // have different vectors. RunEmbedder makes about 20 calls.
 func RunEmbedder(t *testing.T, newEmbedder func(*testing.T) Embedder) {

@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// A lengthy embedder returns vectors of a given length under one model name. A beverage is similar to
-// tea, and an automobile to a car.
+// A lengthy embedder returns vectors of a given length under one model name. It gives "beverage" the
+// vector of "tea", and "automobile" that of "car".
 type lengthy int
 
 func (lengthy) Model() string { return "m" }

@@ -46,7 +46,7 @@ type chunkRow struct {
 	source *sourceRow // nil after the chunk was removed
 }
 
-// A posting has the number of occurrences of a term in a row.
+// A posting is a row that contains a term, with the number of occurrences of the term.
 type posting struct {
 	row *chunkRow
 	n   int

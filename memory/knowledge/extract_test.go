@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// upper is an extractor of a format in which each line is a page in lower case.
+// upper is an extractor that converts a file to upper case and makes each line a page.
 var upper = knowledge.ExtractorFunc(func(_ context.Context, file []byte) (knowledge.Extracted, error) {
 	text := strings.ToUpper(strings.ReplaceAll(string(file), "\n", "\f"))
 	return knowledge.Extracted{Text: text, Format: split.Pages, Title: " The\x00 title\n\xff" + strings.Repeat("é", 400)}, nil

@@ -60,7 +60,8 @@ func ExampleApproved() {
 	// a person rejected this call: keep it
 }
 
-// An action can use the result of another. A failed action does not stop the others.
+// An action can use the result of another. If an action fails, only the actions that
+// depend on it are skipped.
 func ExampleRun() {
 	results, err := plan.Run(context.Background(), calendar(), []tools.Action{
 		{ID: "drop", Tool: "delete_event", Arguments: json.RawMessage(`{"id":"${find.0.id}"}`)},

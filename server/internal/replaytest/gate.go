@@ -52,8 +52,8 @@ func (g *Gate) hold(thread string, after int) (release func()) {
 	})
 }
 
-// hold holds the run that a step begins if the next steps were recorded while it ran. The function ends the hold; it is nil if
-// there is none.
+// If the next steps were recorded during the run that the step begins, hold makes this run wait until release is called.
+// Otherwise it returns nil.
 func (st *step) hold(g *Gate, vars map[string]any) (release func()) {
 	if st.Background == nil || st.Background.Until == nil || st.Background.Until.Event != "custom" {
 		return nil

@@ -268,9 +268,9 @@ func (n *round) showLogs() {
 	}
 }
 
-// checkEffects fails if an effect was repeated after its result was stored. It returns how many were repeated before.
-// A replica that is stopped in a node, or slow for as long, goes on with the node later, when others have taken its jobs: it may
-// have the effect late, but cannot store its result.
+// checkEffects fails if an effect was repeated after its result was stored, except by a replica whose jobs were taken. It
+// returns the number of effects that were repeated before their result was stored, and of late effects of such replicas. A replica
+// that is stopped in a node, or is slow for as long, resumes the node later: it may repeat the effect, but cannot store its result.
 func (n *round) checkEffects(want int) (again, late int) {
 	data, err := os.ReadFile(n.configs[0].Effects)
 	require.NoError(n.t, err)

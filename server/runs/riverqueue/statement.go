@@ -55,7 +55,7 @@ const (
 
 const statementTime = 10 * time.Second
 
-// retries are those of each statement while the database cannot be reached.
+// retries says for how long each statement is retried while the database cannot be reached, and the error after that.
 var retries = pgdb.Retries{Patience: 15 * time.Second, Unreachable: errors.New("the database cannot be reached")}
 
 func (q *Queue) sql(text string) string { return pgdb.InSchema(q.o.Schema, text) }

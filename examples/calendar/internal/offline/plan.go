@@ -35,7 +35,8 @@ type blocker string
 
 func (b blocker) Error() string { return string(b) }
 
-// plan returns the planner's last message, once it has looked up, done or noted everything.
+// plan carries out the request and returns the planner's last message: the ids of the calls whose results answer the
+// user, or the reason why nothing was done.
 func (d *dialog) plan() (string, error) {
 	err := d.all()
 	if b, ok := errors.AsType[blocker](err); ok {

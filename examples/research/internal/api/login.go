@@ -33,8 +33,8 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// signIn gives a browser on the machine of the program the local user's token, and reports whether it did. A
-// Supabase project signs its users in itself.
+// signIn signs in a browser that runs on this machine: it sets a cookie with the token of the local user. It reports
+// whether it did. Without Secret it does nothing, because a Supabase project signs in its own users.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) bool {
 	if s.Secret == nil || !local(r) {
 		return false

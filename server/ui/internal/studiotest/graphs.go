@@ -23,7 +23,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// logger shows what nodes write in the studio only.
+// logger discards its records, except that the studio shows the records of nodes.
 var logger = slog.New(server.LogHandler(slog.NewTextHandler(io.Discard, nil)))
 
 func newGraphs(store checkpoint.Store) (map[string]*graph.Graph, error) {
