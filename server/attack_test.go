@@ -160,7 +160,7 @@ func TestAttacksAreRefused(t *testing.T) { //nolint:paralleltest // it counts th
 	for kind := range openStores {
 		_, web := testServerOn(t, kind, func(o *server.Options) {
 			o.Hosts, o.MaxBody, o.Limits.Requests = []string{"127.0.0.1"}, 1<<20, -1
-			o.Limits.ReadTime, o.Heartbeat = 200*time.Millisecond, 50*time.Millisecond
+			o.Limits.ReadTime, o.Heartbeat = time.Second, 50*time.Millisecond
 			o.Logger = logger
 		})
 		servers[kind], threads[kind] = web, ask(t, web, "ann", http.MethodPost, "/threads", nil).field(t, "thread_id")
