@@ -221,8 +221,8 @@ func (f *File) sort(hits []hit) {
 	})
 }
 
-// cover sums the weights of the terms that a block has. Have counts the terms in the block or its
-// headings, and inText counts the terms in its text.
+// cover sums the weights of the terms that a block has. The result have is the number of terms in the block or its
+// headings, and inText the number of terms in its text.
 func (b *block) cover(terms []term) (score float64, have, inText int) {
 	for _, t := range terms {
 		text := t.best(b.stems)
