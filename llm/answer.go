@@ -78,8 +78,8 @@ func NewAnswerTool[T any](name string) (*AnswerTool[T], error) {
 // Spec returns the tool for a [Request].
 func (t *AnswerTool[T]) Spec() ToolSpec { return answerSpec(t.name, t.form.schema.Text()) }
 
-// Read returns the answer of a call of the tool. If the answer does not fit, the error is
-// an [*AnswerError], whose problems the model can repair.
+// Read decodes the answer from a call of the tool. If the answer does not fit, the error is
+// an [*AnswerError]. Pass its Problems to the model, so that it can correct the answer.
 func (t *AnswerTool[T]) Read(call ToolCall) (T, error) {
 	var answer T
 	if problems := t.form.readCall(call, &answer); len(problems) > 0 {
@@ -92,14 +92,14 @@ func answerSpec(name string, schema json.RawMessage) ToolSpec {
 	return ToolSpec{Name: name, Description: "Gives the answer. Call it once, with the whole answer.", Schema: schema}
 }
 
-// A form has the schema of an answer of one type.
+// A form holds a type of answers and its schemas.
 type form struct {
 	t      reflect.Type
-	schema *schema.Schema // of an object
-	inner  *schema.Schema // of t, if the answer is a field of the object; else nil
+	schema *schema.Schema // of the arguments, which are an object
+	inner  *schema.Schema // of t, if the answer is a field of the arguments; else nil
 }
 
-// wrapping is the field with the answer if the type is not an object.
+// wrapping is the name of the field for an answer that is not an object.
 const wrapping = "answer"
 
 func newForm(t reflect.Type) (*form, error) {
@@ -119,8 +119,8 @@ func (f *form) failure(text string, problems []string) *AnswerError {
 	return &AnswerError{Type: f.t.String(), Text: text, Problems: problems, Err: ErrMalformed}
 }
 
-// readCall decodes the arguments of a call into the value to which answer points, and
-// returns their problems.
+// readCall decodes the arguments of a call into the value to which answer points. It
+// returns the reasons why they do not fit.
 func (f *form) readCall(call ToolCall, answer any) []string {
 	if call.Invalid != "" {
 		return []string{"the arguments are not JSON: " + call.Invalid}
@@ -128,8 +128,8 @@ func (f *form) readCall(call ToolCall, answer any) []string {
 	return f.decode([]byte(call.Text()), answer)
 }
 
-// decode decodes a JSON text into the value to which answer points, and returns its
-// problems.
+// decode decodes a JSON text into the value to which answer points. It returns the reasons
+// why the text does not fit.
 func (f *form) decode(text []byte, answer any) []string {
 	reflect.ValueOf(answer).Elem().SetZero()
 	value, err := f.schema.Check(text)
@@ -159,7 +159,7 @@ func (f *form) decode(text []byte, answer any) []string {
 	return nil
 }
 
-// validate calls the method Validate of the answer, or of the value to which it points.
+// validate calls the method Validate of answer, or else of a value that it points to.
 func validate(answer any) error {
 	for v := reflect.ValueOf(answer); v.Kind() == reflect.Pointer && !v.IsNil(); v = v.Elem() {
 		if judge, ok := v.Interface().(interface{ Validate() error }); ok {

@@ -28,8 +28,8 @@ import (
 // [FormatSchema] or [FormatJSON], the model writes JSON instead. If r.Format.Schema is set, the
 // model gets it instead of the schema of T. As also accepts an answer that the model writes as text.
 //
-// In a graph, the events of the run do not have the chunks of the answer, unless the model
-// emits them: [WithWrap] gives the context such a model.
+// In a graph, the event stream of the run has the chunks of the answer only if the model
+// emits them. [WithWrap] can wrap the model in one that does.
 //
 // The answer is checked against the schema of T. If *T has the method Validate() error,
 // or T is a pointer to such a type, it must return nil. If the answer does not fit, As
@@ -122,8 +122,8 @@ func (q *question) ask(ctx context.Context, m Model, answer any) (Usage, error) 
 	return usage, failure
 }
 
-// generate is like [Generate]. It also returns the usage, and the text and arguments that
-// a failed stream had before its error.
+// generate is like [Generate], and also returns the usage. If the stream fails, it returns
+// the text and the arguments that the model wrote before the error.
 func generate(ctx context.Context, m Model, r Request) (reply Message, said string, spent Usage, err error) {
 	var text strings.Builder
 	for chunk, err := range Stream(ctx, m, r, &reply) {
@@ -170,9 +170,9 @@ func (q *question) read(reply Message, answer any) (text string, problems []stri
 	return text, q.decode(said, answer)
 }
 
-// writtenCall returns the name and the arguments of a tool call that a model wrote as text
-// instead of making it. A text is not a call if the request has no tools, or if the answer
-// itself has these fields.
+// writtenCall returns the name and the arguments of a tool call that the model wrote as
+// text. If the request has no tools, or an answer has the fields name and arguments, no
+// text is a call.
 func (q *question) writtenCall(text []byte) (name string, arguments json.RawMessage, ok bool) {
 	var object map[string]json.RawMessage
 	if len(q.request.Tools) == 0 || json.Unmarshal(text, &object) != nil {
@@ -216,7 +216,7 @@ func within(said []byte) []byte {
 	return said
 }
 
-// correct adds a reply and its problems to the next request.
+// correct adds a reply to the request, with the reasons why it does not fit.
 func (q *question) correct(reply Message, problems []string) {
 	wrong := "This does not fit: " + strings.Join(problems, "; ") + "."
 	messages := slices.Clip(q.request.Messages)

@@ -188,8 +188,8 @@ type toolPlan struct {
 	Arguments map[string]int `json:"arguments"`
 }
 
-// TestAsDoesNotReadAWrittenCallAsTheAnswer proves that a tool call written as text is read
-// as a call of the answer tool, or corrected if it names another tool.
+// TestAsDoesNotReadAWrittenCallAsTheAnswer proves that As reads a tool call in the text of a
+// reply as a call of the answer tool, and asks again if it names another tool.
 func TestAsDoesNotReadAWrittenCallAsTheAnswer(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -310,7 +310,7 @@ func TestAsNamesItsTool(t *testing.T) {
 	assert.Equal(t, "Plan", sent.ToolChoice.Name)
 }
 
-// TestAnswerToolReadsCalls proves that a loop can offer the tool of As and read its calls.
+// TestAnswerToolReadsCalls proves that a loop can offer an AnswerTool and read its calls.
 func TestAnswerToolReadsCalls(t *testing.T) {
 	t.Parallel()
 	tool, err := llm.NewAnswerTool[verdict]("judge")

@@ -202,8 +202,8 @@ func (m Message) says() bool {
 	return false
 }
 
-// complete reports whether the model ended its reply by itself. Then a fault in the reply
-// is a mistake of the model and not of a cut-off.
+// complete reports whether neither a limit nor a filter cut off the reply. A fault in a
+// complete reply is a mistake of the model.
 func (a *assembly) complete() bool {
 	return a.end.StopReason != StopLength && a.end.StopReason != StopFilter
 }

@@ -64,7 +64,7 @@ type ToolCallDelta struct {
 	Signature string `json:"signature,omitempty"`
 }
 
-// Reply returns the stream of a model that has its whole answer at once. It ends
+// Reply returns a stream of the chunks of m, for a model that does not stream. It ends
 // with a ChunkEnd. The stream fails with [ErrInvalid] if the message is not valid,
 // is not an assistant's, or has a text or a tool call with metadata, which cannot
 // be streamed.

@@ -136,8 +136,8 @@ func ExampleIdleTimeout() {
 	// llm: attempt 2: llm: connection failed: the model sent nothing for 20ms
 }
 
-// Middleware wraps a model from the inside out: Limit delays every attempt, and Retry repeats a
-// request whose reply breaks off, before the caller gets a chunk.
+// Retry is around Limit, so the limit applies to every attempt. With Whole, Retry also repeats a
+// request whose reply breaks off: the caller gets no chunk before the reply is complete.
 func ExampleLimit() {
 	var model llm.Model = llmtest.Echo{}
 	model = llm.Limit(model, llm.Limits{Concurrent: 8, PerMinute: 500, Burst: 20})

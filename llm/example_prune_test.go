@@ -30,7 +30,7 @@ func ExamplePrune() {
 	// assistant: They do not.
 }
 
-// The last two messages, beside the system message.
+// Prune keeps the system message and the last two other messages.
 func ExamplePrune_messages() {
 	one := llm.TokenCounterFunc(func(m llm.Message) int {
 		if m.Role == llm.RoleSystem {

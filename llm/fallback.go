@@ -24,7 +24,7 @@ func (e *ModelError) Error() string { return fmt.Sprintf("llm: fallback: %s: %v"
 // Unwrap returns the model's error.
 func (e *ModelError) Unwrap() error { return e.Err }
 
-// A PassedOver is a model that failed before another one replied.
+// A PassedOver is a model of a [Fallback] that failed before another model replied.
 type PassedOver struct {
 	Model string `json:"model"` // see [ModelError]
 	Error string `json:"error"` // the text of its error
@@ -82,7 +82,7 @@ func (models fallback) Stream(ctx context.Context, r Request) iter.Seq2[Chunk, e
 	}
 }
 
-// isFallback reports whether a model is a fallback, also inside wrappers.
+// isFallback reports whether a model is a fallback or wraps one.
 func isFallback(m Model) bool {
 	for {
 		switch x := m.(type) {
@@ -112,7 +112,7 @@ func modelName(m Model, i, count int) string {
 	return fmt.Sprintf("model %d of %d", i+1, count)
 }
 
-// ownName returns the result of the String method of a model, also inside wrappers, or "".
+// ownName returns the result of the String method of a model, or of the model that it wraps, or "".
 func ownName(m Model) string {
 	for {
 		if named, ok := m.(fmt.Stringer); ok {

@@ -12,10 +12,11 @@ import (
 // error is then an [Error] of kind [ErrTransport]. The time in which the caller handles a chunk does not count. If d is zero or
 // negative, there is no limit.
 //
-// Put it inside a [Retry] or a [Fallback], so that they continue after the error, and inside a [Limit], whose wait would count.
-// A model that does not stream sends its whole reply at once: d must then be longer than the longest reply takes.
+// Put it inside a [Retry] or a [Fallback], so that they continue after the error. Put it inside a [Limit] too: around a Limit, the
+// wait for the limit would count. A model that does not stream sends its whole reply at once: d must then be longer than the
+// longest reply takes.
 //
-// It ends the context of m, and returns when m does.
+// At the timeout, it cancels the context of m. The stream ends when the stream of m ends.
 func IdleTimeout(m Model, d time.Duration) Model {
 	if d <= 0 {
 		return m

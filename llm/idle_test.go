@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-// waiting is a model that waits before each chunk of its reply. A negative time means until its context ends. If quiet, its stream
-// then ends without an error.
+// waiting returns a model that waits before each chunk of its reply. A negative time means until the context ends. If the context
+// ends, the stream ends with the error of the context, or without an error if quiet is set.
 func waiting(quiet bool, waits ...time.Duration) llm.Model {
 	chunks := []llm.Chunk{{Kind: llm.ChunkText, Text: "a"}, {Kind: llm.ChunkText, Text: "b"}, {Kind: llm.ChunkEnd, StopReason: llm.StopEnd}}
 	return named{name: "slow", Model: llm.ModelFunc(func(ctx context.Context, _ llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -131,11 +131,11 @@ func TestIdleTimeoutLeftEarly(t *testing.T) {
 	})
 }
 
-// TestIdleTimeoutAtTheEndOfAReply proves that a reply whose end arrives just as the time is over is complete, or has the error
-// in place of its end, and never both.
+// TestIdleTimeoutAtTheEndOfAReply proves that, if the last chunk arrives at the moment of the timeout, the stream has this chunk
+// or the error, and never both.
 func TestIdleTimeoutAtTheEndOfAReply(t *testing.T) {
 	t.Parallel()
-	for range 100 { // the timer of the limit and that of the model fire together, in any order
+	for range 100 { // the timers of IdleTimeout and of the model fire at the same time, in any order
 		synctest.Test(t, func(t *testing.T) {
 			complete := false
 			for c, err := range llm.IdleTimeout(waiting(true, 0, 0, time.Second), time.Second).Stream(t.Context(), hello) {

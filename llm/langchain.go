@@ -102,8 +102,8 @@ func removed(messages []Message, entry object) ([]Message, error) {
 	return slices.Delete(messages, i, i+1), nil
 }
 
-// langChainTypes are the types of messages by role. The first type is the type that is
-// written.
+// langChainTypes are the types of messages by role. [ToLangChain] writes the first one by
+// default.
 var langChainTypes = map[Role][]string{
 	RoleSystem:    {"system", "SystemMessageChunk", "developer"},
 	RoleUser:      {"human", "HumanMessageChunk", "user"},
@@ -120,8 +120,8 @@ func roleOfType(name string) (Role, bool) {
 	return "", false
 }
 
-// langChainRole returns the role of a type of message. named is the role in the
-// data of a chat message.
+// langChainRole returns the role for a type of message. For a chat message, named is
+// the role in its data.
 func langChainRole(typ, named string) (Role, error) {
 	switch typ {
 	case "chat", "generic", "ChatMessageChunk":
@@ -163,8 +163,8 @@ func (m Message) langChain() object {
 	return entry
 }
 
-// langChainData returns the fields of the message in LangChain's form. Its
-// Metadata is without the rest.
+// langChainData returns the fields of the message in LangChain's form. The caller has
+// removed the rest from m.Metadata.
 func (m Message) langChainData(form string) object {
 	data := object{
 		"content":           langChainContent(m.Parts, form),

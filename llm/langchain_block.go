@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The forms of a rest.
+// The values of [rest].Form.
 const (
 	formBlocks        = "blocks"
 	formContentBlocks = "contentBlocks"
@@ -18,7 +18,7 @@ const (
 	formReasoning     = "reasoning"
 )
 
-// contentBlocksKey is the key that JavaScript can use for a content instead of "content".
+// contentBlocksKey is the key under which LangChain for JavaScript can store the content, instead of "content".
 const contentBlocksKey = "contentBlocks"
 
 // redactedPrefix marks the signature of reasoning whose text Anthropic does not
@@ -41,8 +41,8 @@ func readAnyContent(data object) ([]Part, string, error) {
 	return parts, formContentBlocks, err
 }
 
-// readContent reads a content. The second result is the form of the content if it differs
-// from the default form that langChainContent writes, otherwise "".
+// readContent reads a content. The second result is the form of the content, or "" if it
+// is the default form, which langChainContent writes.
 func readContent(content json.RawMessage) ([]Part, string, error) {
 	if len(content) == 0 || string(content) == "null" {
 		return nil, "", nil
@@ -119,7 +119,7 @@ func readBlock(block json.RawMessage) (Part, error) {
 	return p, nil
 }
 
-// keysOf are the keys of a block for which a text or reasoning part has a field.
+// keysOf are, for each type of block, the keys whose values a text or reasoning part has in its fields.
 var keysOf = map[string][]string{
 	"text":              {"type", "text", "extras"},
 	"reasoning":         {"type", "reasoning", "extras"},
@@ -210,7 +210,7 @@ func (p Part) langChainText(form string) object {
 	return theirs
 }
 
-// without returns the values of the keys that are not known.
+// without returns a copy of the object without the keys for which known returns true.
 func (o object) without(known func(key string) bool) object {
 	others := object{}
 	for key, value := range o {

@@ -8,7 +8,7 @@ import (
 // stopKeys are the keys under which providers store the stop reason.
 var stopKeys = []string{"finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason"}
 
-// finishReasons are the providers' names for each stop reason. The first name is written.
+// finishReasons are the providers' names for each stop reason. [ToLangChain] writes the first name.
 var finishReasons = map[StopReason][]string{
 	StopEnd:       {"stop", "end_turn", "stop_sequence", "eos", "complete", "completed"},
 	StopToolCalls: {"tool_calls", "tool_use", "function_call"},
@@ -47,8 +47,8 @@ func plainWord(word string) string {
 	return strings.TrimPrefix(betweenWords.Replace(strings.ToLower(word)), "finishreason")
 }
 
-// readStop sets the stop reason from the metadata. It removes it from the metadata if the
-// same name would be written again.
+// readStop sets the stop reason from the metadata. It removes "finish_reason" from the
+// metadata if [ToLangChain] writes the same name for the stop reason.
 func (m *Message) readStop() {
 	metadata := object(m.Metadata)
 	m.StopReason = ParseStopReason(metadata.firstText(stopKeys...))
@@ -57,8 +57,8 @@ func (m *Message) readStop() {
 	}
 }
 
-// number returns the value of the first of the keys that exists. It reports false
-// if one of them has a value that is not a whole number of at least zero.
+// number returns the value of the first of the keys that the object has, or zero if
+// it has none. It reports false if this value is not a whole number of at least zero.
 func (o object) number(keys ...string) (int64, bool) {
 	for _, key := range keys {
 		value, ok := o[key]

@@ -7,13 +7,13 @@ import (
 )
 
 // A media is the form of a block with an image or a file: the block without the
-// content, and the path at which the content is.
+// content, and the path of the content in the block.
 type media struct {
 	Shape object   `json:"shape"`
 	At    []string `json:"at"`
 	// DataURL reports whether Data is written as a data URL, and not as base64.
 	DataURL bool `json:"data_url,omitempty"`
-	// Was is the fingerprint of the other fields of the part.
+	// Was is the fingerprint of the part when it was read, without its content.
 	Was string `json:"was"`
 }
 
@@ -37,7 +37,7 @@ var mediaPlaces = [][]string{
 	{"url"},
 }
 
-// mediaKeys are the keys that a media holds. Any other key stays in the metadata.
+// mediaKeys are the keys of a block that Shape holds. Any other key stays in the metadata.
 var mediaKeys = []string{
 	"type", "image_url", "source", "source_type", "file", "data", "base64", "url",
 	"mime_type", "mimeType", "filename", "title", "metadata", "extras", "detail",

@@ -61,8 +61,8 @@ func compactAll(values map[string]json.RawMessage) {
 	}
 }
 
-// readReply reads the fields of an assistant's message. It reports whether the message
-// also has its calls in the provider's form.
+// readReply reads the fields of an assistant's message. It reports whether data also has
+// the calls in the provider's form.
 func (r *langChainReader) readReply(m *Message, data object) bool {
 	m.readStop()
 	m.Usage = readUsage(data)
@@ -125,8 +125,9 @@ type callList struct {
 	ids   map[string]bool
 }
 
-// add adds a call, with an id and a name if it has none. theirs is the call as it
-// was written; add keeps it with the call unless it is nil.
+// add adds a call. It sets an id if the call has none or a used one, and a name if it has
+// none. theirs is the call in LangChain's form, or nil. add stores in the metadata of the
+// call the data of theirs that the fields of the call do not hold.
 func (l *callList) add(call ToolCall, theirs object) {
 	if call.ID == "" || l.ids[call.ID] {
 		call.ID = "call_" + rand.Text()

@@ -13,7 +13,7 @@ import (
 const restKey = "langchain"
 
 // A rest is the data of a LangChain object for which the types of this package have no
-// field. It is needed to write the object as it was read.
+// field. [ToLangChain] needs it to write the object as it was read.
 type rest struct {
 	// Type is the type of a message's entry, if it is not the default type of its role.
 	Type string `json:"type,omitempty"`
@@ -25,7 +25,7 @@ type rest struct {
 	Calls bool `json:"calls,omitempty"`
 	// Outer holds the other keys of a message's entry.
 	Outer object `json:"outer,omitempty"`
-	// Keys holds the keys whose values would be written differently.
+	// Keys holds the keys whose values, as read, differ from the values that [ToLangChain] would write.
 	Keys map[string]change `json:"keys,omitempty"`
 	// Media is the form of a block with an image or a file.
 	Media *media `json:"media,omitempty"`
@@ -38,7 +38,7 @@ type change struct {
 	Is  json.RawMessage `json:"is,omitempty"`  // empty for no value
 }
 
-// compare records how theirs differs from own, for the keys that keep accepts.
+// compare records the differences of theirs from own, for the keys that keep accepts.
 func (r *rest) compare(own, theirs object, keep func(key string) bool) {
 	note := func(key string) {
 		was, is := own[key], theirs[key]
@@ -173,7 +173,7 @@ func (o object) set(key, text string) {
 	}
 }
 
-// encode returns the JSON of a value, which is of a type that has one.
+// encode returns the JSON of a value. It panics if the value has no JSON form.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -31,8 +31,8 @@ func normal(t *testing.T, text []byte) []byte {
 	return out
 }
 
-// TestLangChainFilesComeBackEqual proves that rows of LangChain are written as the same JSON after
-// they were read and stored in Weft's form.
+// TestLangChainFilesComeBackEqual proves that rows of LangChain do not change when Weft reads them,
+// stores them in its own form, and writes them again.
 func TestLangChainFilesComeBackEqual(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"langchain-js.json", "langchain-py.json", "langchain-odd.json"} {
@@ -290,7 +290,7 @@ func TestLangChainRefuses(t *testing.T) {
 	assert.Equal(t, "[]", string(written))
 }
 
-// FuzzFromLangChain proves that every row that can be read is written as it was.
+// FuzzFromLangChain proves that a row that FromLangChain reads does not change when ToLangChain writes it.
 func FuzzFromLangChain(f *testing.F) {
 	for _, name := range []string{"langchain-js.json", "langchain-py.json", "langchain-odd.json"} {
 		file, err := os.ReadFile("testdata/" + name)
@@ -331,8 +331,8 @@ func sameEntries(t *testing.T, a, b []byte) bool {
 	return true
 }
 
-// FuzzToLangChain proves that a message of Weft which was written in the form of LangChain is read
-// with the same role, text and number of calls.
+// FuzzToLangChain proves that FromLangChain reads the output of ToLangChain with the same role, text
+// and number of calls.
 func FuzzToLangChain(f *testing.F) {
 	for _, m := range conversation() {
 		text, err := json.Marshal(m)
@@ -351,7 +351,7 @@ func FuzzToLangChain(f *testing.F) {
 		require.NoError(t, err, "wrote %s", written)
 		got := back[0]
 		if slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Type == llm.PartOther }) {
-			m.Parts, got.Parts = nil, nil // its block may be a text, and is then read as a text
+			m.Parts, got.Parts = nil, nil // FromLangChain can read the block of a PartOther as a text
 		}
 		require.Equal(t, m.Text(), got.Text(), "wrote %s", written)
 		require.Equal(t, m.Role, got.Role, "wrote %s", written)

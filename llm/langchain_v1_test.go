@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// storedAndBack reads a row of LangChain, stores and loads it in Weft's form, checks that it is
-// written as it was, and returns its messages.
+// storedAndBack reads a row of LangChain, stores and loads it in Weft's form, checks that ToLangChain
+// then writes the same row, and returns its messages.
 func storedAndBack(t *testing.T, row string) []llm.Message {
 	t.Helper()
 	messages, err := llm.FromLangChain([]byte(row))
@@ -58,8 +58,8 @@ func TestContentBlocksAreRead(t *testing.T) {
 		{"type":"ai","data":{"content":[],"contentBlocks":[{"type":"reasoning","reasoning":"hm"},{"type":"text","text":"Let me look."}],"tool_calls":[]}}]`))
 }
 
-// TestContentBlocksOfAnotherFormAreAnError proves that content that cannot be read is not read as
-// an empty message.
+// TestContentBlocksOfAnotherFormAreAnError proves that contentBlocks that are not a list are an error,
+// and not an empty message.
 func TestContentBlocksOfAnotherFormAreAnError(t *testing.T) {
 	t.Parallel()
 	_, err := llm.FromLangChain([]byte(`[{"type":"human","data":{"contentBlocks":{"type":"text"}}}]`))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Limits are the limits of [Limit]. If Concurrent or PerMinute is zero, it sets no limit. None may be negative.
+// Limits are the settings of [Limit]. A zero Concurrent or PerMinute sets no limit. No field may be negative.
 type Limits struct {
 	// Concurrent is the maximum number of requests at the same time. A request ends when its
 	// stream ends.
@@ -102,7 +102,7 @@ func newPace(l Limits) *pace {
 	}
 }
 
-// wait waits for the start of a request. It reports false if the context ended before.
+// wait waits until a request may start. It reports false if the context ended first.
 func (p *pace) wait(ctx context.Context) bool {
 	select {
 	case p.turn <- struct{}{}:

@@ -224,7 +224,7 @@ func TestToolCallIsPrintedAsText(t *testing.T) {
 	assert.Equal(t, `lookup({"id":"A-1"})`, fmt.Sprint(&call))
 }
 
-// docs/models.md shows the form in which a message is stored.
+// The message in docs/models.md has the JSON form in which Weft stores it.
 func TestTheMessageOfTheGuideIsStoredAsItIs(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/message.json")

@@ -23,8 +23,8 @@ type Pruning struct {
 	// calls keeps its question.
 	FromUser bool
 	// Counter counts tokens. Nil means [EstimateTokens]. A counter that returns 1 for each
-	// message makes MaxTokens a number of messages; let MinMessages be negative then. [Summarise] needs one that
-	// counts tokens.
+	// message makes MaxTokens a number of messages; set MinMessages to a negative number then. [Summarise] needs a
+	// counter of tokens.
 	Counter TokenCounter
 }
 
@@ -69,14 +69,14 @@ func Prune(messages []Message, p Pruning) []Message {
 	return c.kept()
 }
 
-// A cut divides a conversation in two: it keeps the messages from an index on.
+// A cut is an index in a conversation. Prune keeps the messages from this index on, and the pinned ones before it.
 type cut struct {
 	Pruning
 	messages []Message
 	costs    []int // the tokens of each message
 	total    int   // the sum of costs
 	calls    []int // for each message, the result of callsOf
-	first    []int // for each index, the smallest index of a call of the messages from there on
+	first    []int // for each index, the smallest message index in calls from there on
 	at       int   // the index of the first message that is kept
 	question int   // with FromUser: the index of a message that is kept in any case, or -1
 	left     int   // the tokens that are left of the budget
@@ -108,7 +108,7 @@ func newCut(messages []Message, p Pruning) *cut {
 	}
 	switch {
 	case p.FromUser && c.fromUser(c.at):
-		c.question = c.at // extend must not end at a message before it that is not the user's
+		c.question = c.at // before this message, extend may move the cut only to a message of the user
 	case p.FromUser:
 		c.question = lastOfUser(messages[:c.at])
 	}
@@ -124,7 +124,7 @@ func newCut(messages []Message, p Pruning) *cut {
 // needed reports whether messages must be dropped.
 func (c *cut) needed() bool { return c.total > c.MaxTokens && len(c.costs) > 0 }
 
-// pinned reports whether a message is kept even before the cut.
+// pinned reports whether a message is kept even if it is before the cut.
 func (c *cut) pinned(i int) bool { return c.system(i) || i == c.question }
 
 func (c *cut) system(i int) bool { return c.messages[i].Role == RoleSystem && !c.DropSystem }
@@ -132,7 +132,7 @@ func (c *cut) system(i int) bool { return c.messages[i].Role == RoleSystem && !c
 // cost returns the number of tokens that a kept message uses.
 func (c *cut) cost(i int) int {
 	if c.calls[i] < 0 {
-		return 0 // a result without a call is not kept
+		return 0 // a result without a call is dropped
 	}
 	return c.costs[i]
 }

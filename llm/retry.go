@@ -22,8 +22,8 @@ type RetryPolicy struct {
 	// If reports whether to try again after an error. Nil means [Retryable].
 	If func(error) bool
 	// Whole withholds a reply until it is complete and has passed the checks of [Stream].
-	// A reply that breaks off or is malformed is then retried, too. The reply is not
-	// streamed.
+	// Retry then also tries again after a reply that breaks off or is malformed, but does
+	// not stream.
 	Whole bool
 }
 
@@ -43,7 +43,7 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 	return p
 }
 
-// Retry returns a model that asks m again if it fails. It waits for a random time: at
+// Retry returns a model that asks m again if a request fails. It waits for a random time: at
 // most p.Initial before the second attempt, twice that before the third, and so on. The
 // wait is never shorter than [Error.RetryAfter].
 //

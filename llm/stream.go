@@ -92,8 +92,8 @@ func streamOf(ctx context.Context, m Model, r Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) { yield(Chunk{}, err) }
 }
 
-// cancelled returns err joined with the error of ctx if ctx is done. A reply that ended
-// after ctx is not trusted.
+// cancelled returns err, joined with the error of ctx if ctx is done. So a reply whose end
+// arrives after ctx is done is an error.
 func cancelled(ctx context.Context, err error) error {
 	why, cause := ctx.Err(), context.Cause(ctx)
 	if why == nil || errors.Is(err, why) && errors.Is(err, cause) {

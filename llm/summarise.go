@@ -18,9 +18,9 @@ type Summariser func(ctx context.Context, dropped []Message, maxTokens int) (str
 // summary like any other message.
 //
 // If the kept messages use up the budget, or the summary is empty, Summarise does the same as
-// Prune. It cuts off a summary of more than twice the tokens that are left. So p.Counter must count tokens here: to keep
-// the last n messages, set p.MinMessages to n. An error wraps the
-// error of the summariser.
+// Prune. It truncates a summary of more than twice the tokens that are left of the budget. So p.Counter must count
+// tokens, not messages. To keep the last n messages, set p.MinMessages to n. An error wraps the error of the
+// summariser.
 //
 // Summarise does not change messages. A summary costs time and tokens, so let a node store the
 // result in the channel of the messages with Overwrite, instead of summarising for each
@@ -60,8 +60,8 @@ func Summarise(ctx context.Context, messages []Message, p Pruning, summarise Sum
 	return out, nil
 }
 
-// summary returns the message of a summary. Token counts are estimates, so summary cuts off
-// only a text of more than twice the tokens that are left.
+// summary returns the message of a summary. Token counts are estimates, so it truncates only
+// a text of more than twice the tokens that are left of the budget.
 func (c *cut) summary(text string) Message {
 	m := User(SummaryHeading)
 	m.Metadata = map[string]json.RawMessage{"summary": json.RawMessage("true")}

@@ -18,7 +18,7 @@ type (
 //
 // Wrappers add up: two calls of WithWrap with the same wrapper apply it twice. Tasks of a subgraph, and of an agent in a
 // tool, inherit the context of the task around them. So a hook or a middleware of a graph must not wrap a context that it
-// has wrapped, or it counts a request once for each level: see [callbacks].
+// has already wrapped. Otherwise its wrapper runs once for each level in one request: see [callbacks].
 //
 // [callbacks]: https://github.com/weft-go/weft/blob/main/docs/howto/observe.md#with-functions-of-your-own
 func WithWrap(ctx context.Context, wrap func(Model) Model) context.Context {
@@ -42,7 +42,7 @@ func wrapped(ctx context.Context, m Model) (context.Context, Model) {
 	return ctx, wrap(m)
 }
 
-// wrappedEach is wrapped for a model of a fallback.
+// wrappedEach does the same as wrapped, for a model that a fallback asks.
 func wrappedEach(ctx context.Context, m Model) (context.Context, Model) {
 	if each, _ := ctx.Value(eachKey{}).(bool); !each {
 		return ctx, m

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-// TestWithWrapNests proves that the wrappers of a context apply to each request, the outer one
-// outermost, and not to the models inside a model.
+// TestWithWrapNests proves that the wrappers of a context apply once to each request, the wrapper of
+// the outer context outermost, and not to a model inside a Retry.
 func TestWithWrapNests(t *testing.T) {
 	t.Parallel()
 	var log []string
@@ -41,7 +41,7 @@ func TestWithWrapNests(t *testing.T) {
 	assert.Len(t, log, 2)
 }
 
-// TestNameOfLooksThroughWrappers proves which models keep their name.
+// TestNameOfLooksThroughWrappers proves that a wrapped model keeps its name, and that a fallback has none.
 func TestNameOfLooksThroughWrappers(t *testing.T) {
 	t.Parallel()
 	name := llm.ModelName{Provider: "test", Model: "echo"}
@@ -54,8 +54,8 @@ func TestNameOfLooksThroughWrappers(t *testing.T) {
 	assert.Zero(t, llm.NameOf(nil))
 }
 
-// TestWithWrapWrapsTheModelsOfAFallback proves that each model that a fallback asks is wrapped, and the fallback is not,
-// whichever wrappers and fallbacks are around.
+// TestWithWrapWrapsTheModelsOfAFallback proves that WithWrap wraps each model that a fallback asks and not the fallback,
+// also if a retry or another fallback contains it. A fallback in a model of another type counts as one model.
 func TestWithWrapWrapsTheModelsOfAFallback(t *testing.T) {
 	t.Parallel()
 	named := func(name string, m llm.Model) llm.Model { return llm.Named(m, llm.ModelName{Model: name}) }

@@ -6,9 +6,9 @@ import (
 )
 
 // An Interval is a mean with its confidence interval of 95 percent, by Student's t distribution. If all values of the
-// sample are equal, its deviation is zero. The interval then assumes that other cases have the most distant value, with
-// the largest frequency at which a sample has none of them with a probability of 2.5 percent. With fewer than two cases
-// there is no interval: it has every possible value.
+// sample are equal, their deviation is zero. Each end is then the mean of a population in which a share of the cases has
+// the lowest or the highest possible value. This share is so large that a sample of the same size contains no such case
+// with a probability of 2.5 percent. With fewer than two cases, the interval contains every possible value.
 type Interval struct {
 	Mean, Low, High float64
 }

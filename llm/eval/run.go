@@ -58,7 +58,7 @@ func Run(ctx context.Context, cases []Case, target Target, scorers []Scorer, o O
 			for i := range next {
 				r := runOne(ctx, cases[i/o.Repeats], target, scorers, o.Timeout)
 				if ctx.Err() != nil {
-					continue // ctx has ended, so the target did not fail
+					continue // the end of ctx can be the reason of a failure
 				}
 				r.Repeat = i%o.Repeats + 1
 				results[i] = &r

@@ -259,7 +259,7 @@ func TestEqualScoresOfFewCasesAreNotCertain(t *testing.T) {
 	assert.False(t, list[0].Significant())
 }
 
-// An input of null is the text null.
+// The text of the JSON value null is "null".
 func TestNullIsAText(t *testing.T) {
 	t.Parallel()
 	cases, err := eval.Read(strings.NewReader(`{"input":null,"want":null}`))

@@ -111,7 +111,7 @@ func TestTrajectory(t *testing.T) {
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(
-		llmtest.Say(`{"reason":"too much","grade":11}`), // refused, and asked again
+		llmtest.Say(`{"reason":"too much","grade":11}`), // invalid, so Judge asks again
 		llmtest.Say(`{"reason":"It names the source.","grade":7}`),
 	)
 	c := eval.Case{Name: "c", Input: json.RawMessage(`"Where is it from?"`), Want: json.RawMessage(`"Assam"`)}

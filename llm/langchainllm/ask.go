@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm/internal/wire"
 )
 
-// A pump passes chunks from the library's goroutines to the reader's.
+// A pump passes chunks from the library's goroutines to the goroutine of the reader.
 type pump struct {
 	chunks chan llm.Chunk
 	over   chan struct{}
@@ -31,7 +31,7 @@ func (p *pump) send(ctx context.Context, c llm.Chunk) error {
 	}
 }
 
-// options makes the library stream.
+// options returns the options with which the library streams to the pump.
 func (p *pump) options(ctx context.Context) []llms.CallOption {
 	return []llms.CallOption{
 		llms.WithStreamingFunc(func(_ context.Context, text []byte) error {
@@ -44,7 +44,7 @@ func (p *pump) options(ctx context.Context) []llms.CallOption {
 	}
 }
 
-// ignore makes the library stream, and discards what it reads: the Transport has the reply.
+// ignore returns options with which the library streams and its chunks are discarded, because the Transport passes on the reply.
 func ignore() []llms.CallOption {
 	return []llms.CallOption{
 		llms.WithStreamingFunc(func(context.Context, []byte) error { return nil }),

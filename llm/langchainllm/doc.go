@@ -8,7 +8,7 @@
 //	model := langchainllm.New(provider, langchainllm.Options{})
 //	reply, err := llm.Generate(ctx, model, request)
 //
-// Package providers, below this one, opens a model by its name or by the environment.
+// Package providers opens a model by its name, or as environment variables select it.
 //
 // Rules:
 //

@@ -37,7 +37,7 @@ func (m *Model) failed(a *attempt) error {
 	said := a.err.Error()
 	switch {
 	case isPanic(a.err):
-		// It is not retryable: the library would most likely panic again.
+		// A panic is not retryable: the library would most likely panic again.
 		return &e
 	case strings.Contains(said, "token too long"):
 		e.Kind = llm.ErrTransport

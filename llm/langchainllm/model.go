@@ -19,9 +19,9 @@ type Options struct {
 	Name string
 	// Model is the provider's name of the model, for traces and metrics. Empty means unknown.
 	Model string
-	// StreamTools is for a model of provider Generic, such as one of your own. It says that, while the model streams, it
-	// passes only text to the streaming function and returns the tool calls at the end. Then text is yielded as it
-	// arrives although the request has tools. Other providers ignore it.
+	// StreamTools is for a model of provider Generic, such as your own. Set it if the model passes only text to the
+	// streaming function, and returns the tool calls at the end. Stream then yields text as it arrives, even if the
+	// request has tools. Other providers ignore it.
 	StreamTools bool
 	// MaxTokens is the maximum number of tokens of a reply, for requests without a limit. Zero
 	// means the provider's default, and 4096 where the provider has none.
@@ -66,10 +66,10 @@ func (m *Model) String() string { return m.name }
 // ModelName returns the name of the provider and the model.
 func (m *Model) ModelName() llm.ModelName { return llm.ModelName{Provider: m.name, Model: m.model} }
 
-// Stream asks the model. With a provider that needs a [Transport], text, reasoning and tool calls
-// are yielded as they arrive. With any other provider, text is yielded as it arrives if the
-// provider streams it and the request has no tools. With tools, the whole reply comes at its end,
-// except from Vertex and with [Options.StreamTools]: the calls come after the text.
+// Stream asks the model. With a provider that needs a [Transport], it yields text, reasoning and
+// tool calls as they arrive. With any other provider that streams, it yields text as it arrives if
+// the request has no tools. If the request has tools, it yields the whole reply at the end. Only
+// with Vertex or [Options.StreamTools], it yields text as it arrives and the calls after the text.
 //
 // A request that the provider does not support fails with an [llm.Error] of kind
 // [llm.ErrBadRequest], and nothing is sent. When ctx is done, the error is the error of ctx. If

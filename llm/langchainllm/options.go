@@ -112,8 +112,8 @@ func (m *Model) options(r llm.Request, tools []llms.Tool) []llms.CallOption {
 	return []llms.CallOption{overlay(o)}
 }
 
-// overlay returns an option that replaces all options by o, except the model, the candidate
-// count, the functions, and TopP, TopK, MaxTokens and Seed where they are zero in o.
+// overlay returns an option that replaces all options by o, except Model, CandidateCount and
+// Functions. It also keeps TopP, TopK, MaxTokens and Seed if they are zero in o.
 func overlay(o llms.CallOptions) llms.CallOption {
 	return func(to *llms.CallOptions) {
 		model, count, functions := to.Model, to.CandidateCount, to.Functions
@@ -145,8 +145,8 @@ func choice(c llm.ToolChoice) any {
 	return nil
 }
 
-// thinking returns the configuration of reasoning, or nil for none. It adapts the limit of
-// tokens and the temperature in o.
+// thinking returns the configuration of reasoning, or nil for none. With reasoning, it can
+// raise MaxTokens of o, and sets Temperature to 1.
 func (m *Model) thinking(r llm.Request, tools bool, o *llms.CallOptions) *llms.ThinkingConfig {
 	effort := r.Reasoning.Effort
 	if !m.profile.think || effort == llm.EffortNone || effort == llm.EffortDefault && r.Reasoning.Budget == 0 {
@@ -167,9 +167,9 @@ func (m *Model) thinking(r llm.Request, tools bool, o *llms.CallOptions) *llms.T
 	return &llms.ThinkingConfig{Mode: llms.ThinkingMode(effort), BudgetTokens: budget, ReturnThinking: true, StreamThinking: true}
 }
 
-// mayThink reports whether the provider accepts reasoning in this request. It does not if a
-// tool is required, or if the calls that are being answered have no signed reasoning before
-// them.
+// mayThink reports whether the provider accepts reasoning in this request. The provider
+// rejects reasoning if a tool is required, or if a message with tool calls after the last
+// message of the user has no signed reasoning.
 func (m *Model) mayThink(r llm.Request) bool {
 	if r.ToolChoice.Name != "" || r.ToolChoice.Mode == llm.ToolsRequired {
 		return false

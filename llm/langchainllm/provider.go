@@ -29,7 +29,7 @@ const (
 )
 
 // Detect returns the provider of a model by the package of its type, without
-// importing it. For a package of langchaingo that can only send text, it is the name of the package.
+// importing it. If the package can only send text, the provider is the name of the package.
 // A wrapped model is Generic.
 func Detect(m llms.Model) Provider {
 	t := reflect.TypeOf(m)
@@ -69,7 +69,7 @@ type profile struct {
 	firstOnly bool
 	// omitsZero: the library does not send a temperature of zero.
 	omitsZero bool
-	// deaf: the library ignores the end of the context of a call.
+	// deaf: the library does not return when the context of a call ends.
 	deaf bool
 	// ids is the form that the ids of tool calls must have.
 	ids wire.IDForm

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/llm/langchainllm/internal/wire"
 )
 
-// A session gets one reply. Without a [Transport], the library can garble a streamed reply; the
+// A session gets one reply. Without a [Transport], the library can garble a streamed reply. The
 // session then asks once more, without streaming.
 type session struct {
 	model    *Model
@@ -55,8 +55,9 @@ func (s *session) run(ctx context.Context) error {
 	return nil
 }
 
-// again asks once more, without streaming. The answer has to agree with the text that was
-// already yielded, which cannot be taken back.
+// again asks once more, without streaming. The session cannot take back the text that it has
+// yielded. If the second answer does not begin with this text, again keeps the yielded text if
+// the answer has tool calls, and otherwise returns an error.
 func (s *session) again(ctx context.Context) (attempt, error) {
 	a := s.ask(ctx, false)
 	if s.left {

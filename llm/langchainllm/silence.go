@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// defaultSilence is the limit of a Transport without one. The clients of OpenAI and Anthropic have the same.
+// defaultSilence is the default of Transport.Silence. The clients of OpenAI and Anthropic have the same default timeout.
 const defaultSilence = 10 * time.Minute
 
 // A silentError is the error of a provider that sent nothing for a time.
@@ -21,7 +21,7 @@ func (e silentError) Error() string {
 // Timeout reports that the error is a timeout, for package net/http and [llm.Classify].
 func (e silentError) Timeout() bool { return true }
 
-// A listener ends a request if the provider sends nothing for the limit.
+// A listener ends a request if the provider sends nothing for the time limit.
 type listener struct {
 	base  http.RoundTripper
 	limit time.Duration
@@ -43,7 +43,8 @@ func (l listener) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// A heard is the body of a reply. Only the time in which a Read waits counts, so that a slow reader is no silence.
+// A heard is the body of a reply. Only the time in which a Read waits counts, so that a slow reader does not count as a
+// silent provider.
 type heard struct {
 	io.ReadCloser
 	limit  time.Duration
@@ -52,7 +53,7 @@ type heard struct {
 	cancel context.CancelCauseFunc
 }
 
-// Read reads from the body. A provider may be silent for the limit in each call.
+// Read reads from the body. The time limit begins again with each call.
 func (h *heard) Read(p []byte) (int, error) {
 	h.timer.Reset(h.limit)
 	n, err := h.ReadCloser.Read(p)

@@ -47,11 +47,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // A plainBody hides the method WriteTo of a body. The client of AWS (smithy-go v1.24.2) closes the body of its request when the
 // reply begins. If package net/http is not yet at the end of the body, WriteTo returns [io.EOF], and net/http takes that for a
-// failed request and closes the connection under the reply. Read has no such fault.
+// failed request and closes the connection during the reply. Read has no such fault.
 type plainBody struct{ io.ReadCloser }
 
-// Client returns an HTTP client that sends with t. It has no timeout for a whole request, beside Silence; use the context
-// of a call. It follows no redirects, since they could send the key to another host.
+// Client returns an HTTP client that sends with t. It has no timeout for a whole request, only t.Silence. Set a deadline
+// for the context of a call instead. The client follows no redirects, since they could send the key to another host.
 func (t *Transport) Client() *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

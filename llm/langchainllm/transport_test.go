@@ -161,7 +161,7 @@ func TestTransportKeepsTheErrorOfTheContext(t *testing.T) {
 	})
 }
 
-// A closedBody is the body of a request of AWS's client, which closes it when the reply begins.
+// A closedBody is a request body that AWS's client has closed at the beginning of the reply.
 type closedBody struct {
 	io.Reader
 	closed bool

@@ -11,12 +11,13 @@ import (
 //
 // The vector of a text depends only on its words: the more words two texts have in common, the greater is their
 // similarity. Upper and lower case are the same. An Embedder knows no language: "tea" and "thirsty" have nothing in
-// common, unless Meanings says so. So it cannot measure how well a search finds texts. It is safe for concurrent use.
+// common, unless Meanings says so. So its results do not show how well a search works with a real embedder. It is safe for
+// concurrent use.
 type Embedder struct {
 	// Name is the name of the model. Empty means "llmtest".
 	Name string
-	// Size is the length of the vectors. Zero or less means 256. With few dimensions, different words count as the same more
-	// often.
+	// Size is the length of the vectors. Zero or less means 256. In shorter vectors, more words share a position and so
+	// count as the same word.
 	Size int
 	// Meanings replaces words, in lower case, by others: with {"tea": "drink", "thirsty": "drink"}, the three words
 	// are the same.
@@ -51,10 +52,10 @@ func (e Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return vectors, nil
 }
 
-// vector counts the words of a text, each at a position that the word decides.
+// vector counts the words of a text. The hash of a word is its position in the vector.
 func (e Embedder) vector(text string) []float32 {
 	v := make([]float32, e.Dimension())
-	v[0] = 0.01 // no vector is zero: it would have no direction
+	v[0] = 0.01 // avoid a zero vector, which has no direction
 	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r)
 	}) {

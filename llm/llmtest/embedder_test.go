@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-// A search by vectors, without a model and a key.
+// A search by vectors that needs no embedding model and no key.
 func ExampleEmbedder() {
 	ctx, ann := context.Background(), memory.Scope{User: "ann"}
 	embedder := llmtest.Embedder{Meanings: map[string]string{"tea": "drink", "thirsty": "drink"}}

@@ -32,8 +32,8 @@ type RecordingOptions struct {
 // A Recording is a model that replies from a file. The file is made once, with another model and
 // [RecordingOptions].Update, and can be committed.
 //
-// The reply to a request is found by the messages, tools and settings of the request. Message ids
-// and metadata are ignored, and ids of tool calls are compared by their order. If a request
+// A Recording finds a reply by the messages, tools and settings of the request. It ignores message
+// ids and metadata, and compares ids of tool calls by their order. If a request
 // occurs in the file more than once, its replies are used in order, and the last reply is
 // repeated. A request that is not in the file fails with [ErrNotRecorded] and shows the
 // difference from the nearest recorded request.

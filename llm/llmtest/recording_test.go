@@ -53,7 +53,7 @@ func recorded(t *testing.T) (string, []llm.Chunk) {
 	return path, converse(t, r)
 }
 
-// TestRecordingReplaysTheSameChunks proves that a recorded conversation is replayed without the
+// TestRecordingReplaysTheSameChunks proves that a recording replays a conversation without the
 // model, any number of times, in the same chunks, although the ids of messages and of the tool
 // call differ each time.
 func TestRecordingReplaysTheSameChunks(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package modeltest checks that a model keeps the rules of [llm.Model] and [llm.Chunk]. A test of the
-// model plays its provider, for example with net/http/httptest:
+// Package modeltest checks that a model keeps the rules of [llm.Model] and [llm.Chunk]. The test of a
+// model replaces the provider by a test server, for example with net/http/httptest:
 //
 //	func TestModel(t *testing.T) {
 //		modeltest.Run(t, func(t *testing.T, s modeltest.Scene) llm.Model {

@@ -24,6 +24,7 @@ const maxDimension = 16_000
 // RunEmbedder checks that an embedder keeps the rules of memory.Embedder. It returns one vector of the right length for each
 // text, in the order of the texts, even for hundreds of texts and in concurrent calls. It returns an error if its context has
 // ended. It shares no memory with its caller.
+//
 // The function returns the embedder, connected to its provider or to a server that stands in for it. Different texts must
 // have different vectors. RunEmbedder makes about 20 calls.
 func RunEmbedder(t *testing.T, newEmbedder func(*testing.T) Embedder) {
@@ -149,7 +150,7 @@ func checkOwnership(t testing.TB, e Embedder) {
 	texts := numbered(2)
 	first := embed(t, e, texts...)
 	want := append([]float32(nil), first[1]...)
-	texts[0] = texts[1] // the embedder must not know the text by the place of its slice
+	texts[0] = texts[1] // the embedder must not cache vectors by the slice of texts
 	if again := embed(t, e, texts...); !like(again[0], want) {
 		t.Errorf("a text that the caller has replaced still counts")
 	}
@@ -183,7 +184,7 @@ func embed(t testing.TB, e Embedder, texts ...string) [][]float32 {
 	return vectors
 }
 
-// like reports whether two vectors are the same, but for the noise of a provider.
+// like reports whether two vectors are equal, apart from the small differences between two calls of a provider.
 func like(a, b []float32) bool {
 	if len(a) != len(b) {
 		return false

@@ -18,7 +18,7 @@ func TestEmbedderOfTestsPasses(t *testing.T) {
 	RunEmbedder(t, func(*testing.T) Embedder { return llmtest.Embedder{} })
 }
 
-// A broken embedder changes what a correct one returns.
+// A broken embedder replaces the method Embed of a correct one.
 type broken struct {
 	llmtest.Embedder
 	embed func(e llmtest.Embedder, ctx context.Context, texts []string) ([][]float32, error)
@@ -28,7 +28,7 @@ func (b broken) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	return b.embed(b.Embedder, ctx, texts)
 }
 
-// A nameless embedder has no name of its model.
+// A nameless embedder returns no model name.
 type nameless struct{ llmtest.Embedder }
 
 func (nameless) Model() string { return "" }

@@ -42,7 +42,7 @@ func Run(t *testing.T, newModel func(*testing.T, Scene) llm.Model) {
 	}
 }
 
-// sceneLimit is how long a scene may take.
+// sceneLimit is the maximum time of a scene.
 const sceneLimit = time.Minute
 
 // check plays a scene. A model that panics, or that waits for ever, fails the test.
@@ -117,7 +117,7 @@ func checkCut(t testing.TB, m llm.Model) {
 
 func checkStop(t testing.TB, m llm.Model) {
 	t.Helper()
-	switch reply := generate(t, m); reply.StopReason { // llm.Stream refuses a word that it does not know
+	switch reply := generate(t, m); reply.StopReason { // llm.Stream returns an error for an unknown stop reason
 	case "", llm.StopEnd:
 	default:
 		t.Errorf("the stop reason is %q, want %q or none for an unknown word", reply.StopReason, llm.StopEnd)
@@ -137,7 +137,7 @@ func checkHang(t testing.TB, m llm.Model) {
 	}
 }
 
-// textWait is how long a model may take for its first text.
+// textWait is the maximum time to the first text of a model.
 const textWait = 10 * time.Second
 
 // cancelAtText cancels a request at its first text. It returns an error if there is no text, or if the stream

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// TestCancelAtTextNeedsAStream proves that the check of a cancelled request ends and says why, for a model that
-// waits for the whole reply and for one that hides the error of the context.
+// TestCancelAtTextNeedsAStream proves that cancelAtText ends with an error that names the fault of the model, for a
+// model that waits for the whole reply and for one that hides the error of the context.
 func TestCancelAtTextNeedsAStream(t *testing.T) {
 	t.Parallel()
 	model := func(text string, end func(context.Context) error) llm.Model {
@@ -52,8 +52,8 @@ func TestCancelAtTextNeedsAStream(t *testing.T) {
 	}
 }
 
-// A scene fails for a model whose author has not finished it, and says why. The scene Text stands for all: the model fails
-// before the scenes differ.
+// An unfinished model fails a scene, and the failure names the reason. The test uses only the scene Text, because such a
+// model fails before the scenes differ.
 func TestScenesFailForDrafts(t *testing.T) {
 	t.Parallel()
 	stream := func(chunks ...llm.Chunk) llm.Model {

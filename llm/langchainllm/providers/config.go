@@ -31,8 +31,8 @@ type Config struct {
 	// HTTP sends the requests. Nil means [http.DefaultTransport].
 	HTTP http.RoundTripper
 
-	// key is a pointer, because package fmt does not follow pointers in a struct. It would
-	// print an unexported string without calling the method String.
+	// key is a pointer, because package fmt does not follow pointers in a struct. If a Config is
+	// in an unexported field of a struct, fmt prints its fields without calling its String.
 	key *string
 }
 

@@ -256,7 +256,7 @@ func TestOnlyImportersLinkProviders(t *testing.T) {
 			assert.Equal(t, test.apis, apis)
 		})
 	}
-	// The tests of the adapter add lines to the go.sum of its importers.
+	// A module that imports the adapter needs the dependencies of its tests in go.sum.
 	for _, path := range dependencies(t, "-test", root) {
 		assert.NotContains(t, path, "google.golang.org/", "move the test to internal/contract")
 		assert.NotContains(t, path, "aws", "move the test to internal/contract")

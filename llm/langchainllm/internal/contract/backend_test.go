@@ -69,7 +69,7 @@ var backends = []backend{
 	{name: "bedrock", provider: langchainllm.Bedrock, open: openBedrock, say: sayBedrock, read: readAnthropic},
 }
 
-// each runs a test on every provider. The providers that a Transport knows have one.
+// each runs a test on every backend.
 func each(t *testing.T, test func(t *testing.T, b backend)) {
 	t.Helper()
 	for _, b := range backends {

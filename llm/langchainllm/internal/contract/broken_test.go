@@ -170,7 +170,7 @@ func TestSilentProvider(t *testing.T) {
 		silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 		for _, answer := range []http.HandlerFunc{silent, hanging(b.say(say("Hello, ", "world")))} {
 			f := newFake(t, answer)
-			sent := 0 // the server may not have the request yet when the limit has passed
+			sent := 0 // counted here: at the timeout, the request may not have reached the server
 			base := toServer{f.URL, roundTripper(func(r *http.Request) (*http.Response, error) {
 				sent++
 				return http.DefaultTransport.RoundTrip(r)

@@ -34,7 +34,7 @@ func TestErrorsOfProviders(t *testing.T) {
 			each(t, func(t *testing.T, b backend) {
 				said := test.body
 				if b.name == "bedrock" {
-					said = strings.TrimSuffix(strings.TrimPrefix(said, `{"error":`), `}`) // it has no envelope
+					said = strings.TrimSuffix(strings.TrimPrefix(said, `{"error":`), `}`) // its API sends the error without an envelope
 				}
 				f := newFake(t, status(test.code, said))
 				e := failure(t, b.model(t, f), hello, test.kind)

@@ -259,7 +259,7 @@ var anthropicFaults = []fault{
 		name: "that a tool failed is not told", backend: "anthropic",
 		answers: []http.HandlerFunc{sayAnthropic(say("ok"))},
 		bare: func(ctx context.Context, m llms.Model, f *fake) string {
-			// The library has no field for it.
+			// The library has no field for the error of a tool.
 			if _, ok := reflect.TypeFor[llms.ToolCallResponse]().FieldByName("IsError"); ok {
 				return ""
 			}

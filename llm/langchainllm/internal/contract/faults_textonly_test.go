@@ -76,8 +76,8 @@ func (p textOnly) model(t *testing.T) (llms.Model, *fake) {
 	return m, f
 }
 
-// TestTextOnlyProviders proves, for packages of langchaingo that lose tools or all messages after the first one, that
-// they still do, and that Weft refuses such a request instead.
+// TestTextOnlyProviders proves that some packages of langchaingo still lose tools, or all messages after the first one,
+// and that Weft returns an error for such a request.
 func TestTextOnlyProviders(t *testing.T) {
 	t.Parallel()
 	for _, p := range textOnlys {
@@ -113,8 +113,8 @@ func TestTextOnlyProviders(t *testing.T) {
 	}
 }
 
-// TestCloudflareStreamsItsEvents proves that the library still passes the events of a stream as its text: for this
-// reason Weft does not stream with it.
+// TestCloudflareStreamsItsEvents proves that the library still passes the events of a stream as text, which is why Weft
+// does not stream with it.
 func TestCloudflareStreamsItsEvents(t *testing.T) {
 	t.Parallel()
 	bare, _ := textOnlys[0].model(t)

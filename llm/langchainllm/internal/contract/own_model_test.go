@@ -65,8 +65,8 @@ func (ownModel) Call(context.Context, string, ...llms.CallOption) (string, error
 	return "", errors.New("not used")
 }
 
-// TestAnOwnModelStreamsTextBesideTools proves that a user's own model with Options.StreamTools yields its text while
-// the server has not sent the call yet, and the call after it.
+// TestAnOwnModelStreamsTextBesideTools proves that a user's own model with Options.StreamTools yields its text before
+// the server sends the call, and then the call.
 func TestAnOwnModelStreamsTextBesideTools(t *testing.T) {
 	t.Parallel()
 	read := make(chan struct{})
@@ -95,8 +95,8 @@ func TestAnOwnModelStreamsTextBesideTools(t *testing.T) {
 	assert.Equal(t, object{"tools": 2.0, "stream": true}, f.last(t).body)
 }
 
-// TestAnOwnModelIsNotStreamedWithToolsByDefault proves that a model that is only known as Generic is asked for the
-// whole reply if the request has tools, and for a stream if it has none.
+// TestAnOwnModelIsNotStreamedWithToolsByDefault proves that a Generic model is asked for the whole reply if the request
+// has tools, and for a stream if it has none.
 func TestAnOwnModelIsNotStreamedWithToolsByDefault(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, body("application/x-ndjson", `{"text":"Let me "}`+"\n"+`{"text":"see."}`+"\n"+`{"call":"add","args":{"a":1}}`+"\n"))

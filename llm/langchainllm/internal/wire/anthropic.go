@@ -16,7 +16,7 @@ type anthropicUsage struct {
 	CacheRead  *int64 `json:"cache_read_input_tokens"`
 }
 
-// over returns v, with each number replaced by the number in u if u has it.
+// over returns v, with the numbers that are set in u.
 func (u anthropicUsage) over(v anthropicUsage) anthropicUsage {
 	for _, p := range []struct{ to, from **int64 }{
 		{&v.Input, &u.Input}, {&v.Output, &u.Output}, {&v.CacheWrite, &u.CacheWrite}, {&v.CacheRead, &u.CacheRead},

@@ -24,8 +24,8 @@ const (
 // A Body holds fields of a JSON request.
 type Body map[string]json.RawMessage
 
-// Encode returns the fields of a request's body that replace those of the library. extra is
-// added to the system messages. An error names the message and the part that the API does not
+// Encode returns the fields of a request's body that replace the fields of the library. It adds
+// extra to the system messages. An error names the message and the part that the API does not
 // support.
 func (d Dialect) Encode(r llm.Request, extra []string) (Body, error) {
 	switch d {
@@ -93,8 +93,8 @@ func (d Dialect) decoder(c *Call) decoder {
 	return &completion{call: c}
 }
 
-// stub returns a short reply in the place of the one that was decoded. The library reads it
-// without an error.
+// stub returns a short reply that replaces the decoded reply. The library reads it without an
+// error.
 func (d Dialect) stub(streaming bool) string {
 	switch {
 	case d == Gemini && streaming:

@@ -3,9 +3,9 @@
 //
 // A langchaingo library opens the connection, authenticates, and sends the settings of a
 // request. [RoundTrip] then writes the conversation in the API's form, reads the reply, and
-// passes it chunk by chunk to the [Call] in the request's context. The library gets a stub in
-// the reply's place.
+// passes it chunk by chunk to the [Call] in the request's context. The library gets a stub
+// instead of the reply.
 //
-// A request without a Call passes unchanged. For a Call with another form, only the status, the
-// wait and the error of the reply are recorded.
+// A request without a Call passes unchanged, and so does a request that is not in the Dialect of
+// its Call. Of the reply to the latter, RoundTrip records only the status, the wait and the error.
 package wire

@@ -14,7 +14,7 @@ import (
 // An object is a JSON object whose values are not decoded.
 type object map[string]json.RawMessage
 
-// raw returns the JSON of a value, which is of a type that has one.
+// raw returns the JSON of a value, or null if it has no JSON form.
 func raw(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	_ "github.com/weft-go/weft/llm/langchainllm/providers/openai"
 )
 
-// TestOtherProvidersAreNotLinked proves that a program that imports this package opens its
-// models, and learns which import another provider needs.
+// TestOtherProvidersAreNotLinked proves that a program that imports this package can open its
+// models, and that the error for any other provider names the missing import.
 func TestOtherProvidersAreNotLinked(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"openai", "mistral", "ollama"} {
