@@ -23,7 +23,7 @@ func Example_conversation() {
 	ctx := context.Background()
 	history := newHistory()
 	ann := memory.Scope{User: "ann"}
-	id := "" // of a request that names no session
+	id := "" // the first request names no session
 	for _, question := range []string{"What is a weft?", "And a warp?"} {
 		resumed, before, err := history.Resume(ctx, ann, id)
 		if err != nil {

@@ -95,7 +95,7 @@ func TestAppendAgain(t *testing.T) {
 	session := appendTurn(t, h, memory.Turn{Messages: []llm.Message{llm.User("one"), llm.Assistant("two")}})
 	require.NotEqual(t, "", session.ID)
 	require.EqualValues(t, 2, session.Messages)
-	// The whole conversation, with the messages that were read before.
+	// Append the whole conversation: the stored messages and two new ones.
 	all := append(load(t, h, session.ID), llm.User("three"), llm.Assistant("four"))
 	appendTurn(t, h, memory.Turn{Session: session.ID, Messages: all})
 	assert.Equal(t, "user: one | assistant: two | user: three | assistant: four", texts(load(t, h, session.ID)))

@@ -20,9 +20,9 @@
 // Facts:
 //
 //   - A [Fact] belongs to a [Scope]. Only queries of this scope find it, unless the [Reach] of a query has more
-//     scopes. Even its ID does not find it from another scope.
+//     scopes. A query of another scope does not find it, even by its ID.
 //   - A fact with the same text as a fact of its scope is not stored again, even if several programs write at the
-//     same time. The stored fact is then valid as long as either of them.
+//     same time. Instead, the validity of the stored fact is extended to cover both.
 //   - A fact that supersedes another fact ends its validity. [driver.FactQuery.AsOf] still finds the old fact.
 //     [Memory.Forget] removes facts with their history.
 //   - Without an [Embedder], recall compares words. With an embedder, it combines words and vectors, and the

@@ -44,7 +44,7 @@ func (m *Memory) edit(ctx context.Context, s Scope, id string, e Edit) error {
 	if err := input.Name("actor", e.Actor); err != nil {
 		return err
 	}
-	var made *FactRecord // of the content, once
+	var made *FactRecord // the key and the vector of the new content, computed once
 	var failed error
 	for version := int64(0); ; {
 		r, err := m.record(ctx, s, id)

@@ -13,7 +13,7 @@ type Score struct {
 	// Similarity is the cosine of the vectors of the item and the question, between -1 and 1. It is
 	// comparable between all searches with one embedder. It is zero if one of them has no vector.
 	Similarity float64 `json:"similarity,omitempty"`
-	// BM25 scores the common words. It is zero if the item has none of the question's words. It is
+	// BM25 scores the words that the item and the question have in common. It is zero if there are none. It is
 	// comparable within one search.
 	BM25 float64 `json:"bm25,omitempty"`
 	// Total decides the order. It is between 0 and 1, and the sum of the next five fields. It is

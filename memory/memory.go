@@ -24,7 +24,7 @@ type Options struct {
 	// Weights are the weights of the signals in recall.
 	Weights Weights
 	// Candidates is the number of facts that [Memory.Recall] ranks: this many found by words, and this many
-	// found by vectors. Zero means 400. docs/memory.md has the cost of more.
+	// found by vectors. Zero means 400. docs/memory.md compares 100, 200 and 400.
 	Candidates int
 	// Tokens counts the tokens of an item for [Question.MaxTokens]. Nil means [llm.EstimateTokens].
 	Tokens llm.TokenCounter
@@ -123,10 +123,9 @@ const MaxBatch = 1000
 // the store.
 //
 // A fact is not stored again if the scope has a valid fact of the same kind with the same text (see
-// [SameText]), even if several programs store it at the same time. The stored fact is then valid as long as
-// either of them: from the earlier ValidFrom to the later expiry. Its content, metadata, importance and
-// trust do not change, and its history gets an update. If letter case or marks matter, for example in a
-// code, put the text into the metadata too.
+// [SameText]), even if several programs store it at the same time. Instead, the stored fact gets the earlier
+// ValidFrom and the later ValidTo and ExpiresAt of both. Its content, metadata, importance and trust do not
+// change, and its history gets an update.
 //
 // If another fact of the scope has the given ID, the error is [ErrConflict], unless both have the same
 // text.
@@ -328,12 +327,12 @@ func (m *Memory) Clear(ctx context.Context, q FactQuery) (int, error) {
 	return n, err
 }
 
-// Erase removes the facts that a query selects with their histories, as [Memory.Clear] deletes them, and returns
-// their number. The facts that they superseded stay, unless the query selects them too; see
-// [driver.FactQuery.Closed]. A fact that is deleted already is not found: [Memory.Forget] removes its history.
+// Erase removes the facts that a query selects, in batches, as [Memory.Clear] does, but removes their histories
+// too. It returns the number of facts. The facts that they superseded stay, unless the query selects them too;
+// see [driver.FactQuery.Closed]. Erase does not find deleted facts: [Memory.Forget] removes their histories.
 //
-// Unlike [Memory.Forget], Erase records no time. A fact can be learned again from a turn that waits, or from a
-// stored conversation.
+// Unlike [Memory.Forget], Erase does not reject older turns later: an erased fact can be learned again from a
+// queued turn, or from a stored conversation.
 func (m *Memory) Erase(ctx context.Context, q FactQuery) (int, error) {
 	n, err := m.clear(ctx, q, Erase)
 	if err != nil {

@@ -224,7 +224,7 @@ func TestClear(t *testing.T) {
 	assert.ErrorIs(t, err, memory.ErrInvalid)
 }
 
-// Erase removes facts with their histories, also those that newer facts have replaced if the query selects them.
+// Erase removes facts with their histories. It removes superseded facts only if the query has Closed.
 func TestErase(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// rows are files with lists that programs with LangChain wrote.
+// rows names files with message lists, written by programs that use LangChain.
 var rows = []string{"langchain-py.json", "langchain-js.json"}
 
 func readRow(tb testing.TB, name string) []json.RawMessage {
@@ -72,7 +72,7 @@ func TestRowOfPython(t *testing.T) {
 			assert.Equal(t, int64(len(python)), session.Messages)
 			assert.Equal(t, sorted(t, joinRow(python)), sorted(t, joinRow(stored(t, h, "s"))))
 
-			// A turn in Go, saved together with all messages that were read before.
+			// Append a turn together with all loaded messages, as a Go program does that saves the whole conversation.
 			all := append(load(t, h, "s"), llm.User("And now?"), llm.Assistant("Now this."))
 			for range 2 {
 				appendTurn(t, h, memory.Turn{Session: "s", Messages: load(t, h, "s")})
@@ -100,7 +100,7 @@ func TestRowOfPython(t *testing.T) {
 	}
 }
 
-// A list that differs from some message on replaces the stored messages from there on.
+// A list replaces the stored messages from the first different message on.
 func TestRowChanged(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -165,8 +165,8 @@ func TestForeignTypes(t *testing.T) {
 	require.NoError(t, err, "search")
 	require.Len(t, found, 1, "search")
 	assert.Equal(t, "3", found[0].Item.ID, "search")
-	// A turn in Go, and then Python's list with one more message: stored messages are not stored
-	// again.
+	// Append a turn in Go, and then write Python's list with one more message. Stored messages are not
+	// stored again.
 	appendTurn(t, h, memory.Turn{Session: "s", Messages: append(load(t, h, "s"), llm.Assistant("four"))})
 	longer := append(stored(t, h, "s"), json.RawMessage(`{"type":"video","data":{}}`))
 	session, err = h.FromLangChain(t.Context(), lea, "s", joinRow(longer))
@@ -179,7 +179,7 @@ func TestForeignTypes(t *testing.T) {
 	assert.Contains(t, out.String(), `"frames"`, "export")
 }
 
-// Every known message type in the files of LangChain is recognised.
+// FromLangChain reads messages of all types of LangChain, and rejects invalid lists.
 func TestKnownTypes(t *testing.T) {
 	t.Parallel()
 	h := newHistory()

@@ -59,7 +59,7 @@ func Answers(messages []llm.Message) []llm.Message {
 	return answers
 }
 
-// answer returns the text of an assistant's message, and false if it has no text.
+// answer returns an assistant's message without its tool calls and reasoning, and false if nothing is left.
 func answer(m llm.Message) (llm.Message, bool) {
 	m = m.Clone()
 	m.ToolCalls = nil

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// The most common uses of a memory. The examples have a memory in the process;
+// The examples show the most common uses of a memory. They store the memory in the process;
 // sqlitememory.Open and pgmemory.Open open a memory in a database.
 
 var (

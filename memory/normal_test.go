@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// Contents are the same if a reader cannot distinguish them.
+// Two contents are the same text if a reader cannot distinguish them.
 func TestSameText(t *testing.T) {
 	t.Parallel()
 	for _, same := range [][2]string{

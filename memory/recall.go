@@ -37,7 +37,7 @@ func (w *Weights) check() error {
 // A Reranker scores texts by how well they fit a query. A higher score is better. It is usually a model
 // that is more exact and slower than words and vectors. It is safe for concurrent use.
 //
-// A search fails if its reranker fails: the example keeps the order of the search instead.
+// A search fails if its reranker fails. The example keeps the order of the search in this case.
 type Reranker interface {
 	// Rerank returns a score for each text. The texts are in the order of the search, the best first.
 	Rerank(ctx context.Context, query string, texts []string) ([]float64, error)
@@ -134,7 +134,7 @@ func (m *Memory) score(s *driver.FactSearch, c *driver.FactCandidates) *search.C
 	return &search.Candidates{Docs: docs, Scores: weights.Score(s.Terms, s.Embedding, corpus, docs), Reranker: m.options.Reranker}
 }
 
-// groupOf names a conversation of a scope.
+// groupOf returns a text that identifies a conversation of a scope.
 func groupOf(s Scope, conversation string) string {
 	return fmt.Sprintf("%q", []string{s.Tenant, s.Workspace, s.User, s.Agent, conversation})
 }

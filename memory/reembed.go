@@ -52,7 +52,7 @@ func (m *Memory) Reembed(ctx context.Context, q FactQuery) (int, error) {
 // indexBatch is the number of facts that are indexed together.
 const indexBatch = 100
 
-// stale returns all facts of a query, including facts that are no longer valid.
+// stale returns the facts of a query, including facts that are untrusted or no longer valid.
 func (m *Memory) stale(ctx context.Context, q FactQuery) ([]FactRecord, error) {
 	q.Closed, q.Untrusted = true, true
 	if err := q.Validate(); err != nil {

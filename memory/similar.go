@@ -22,9 +22,9 @@ type Near struct {
 	Overlap float64
 }
 
-// Similar returns, for each text, the facts with the most similar content, at most the limit of the query. Here a limit
-// of zero means 20, and a negative one means all candidates.
-// It is for programs that decide whether a statement is new. It calls the embedder once.
+// Similar returns, for each text, the facts with the most similar content. The limit of the query is the maximum number
+// of facts for a text: zero means 20, and a negative limit means all candidates. Similar is for programs that decide
+// whether a statement is new. It calls the embedder once.
 func (m *Memory) Similar(ctx context.Context, q FactQuery, texts ...string) ([][]Near, error) {
 	near, err := m.similar(ctx, q, texts)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// The memory of a process is copied to a database, by a file.
+// Export writes the memory of a process to a file, and Import copies the file to a database.
 func ExampleMemory_Export() {
 	ctx := context.Background()
 	old, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})

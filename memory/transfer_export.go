@@ -16,8 +16,8 @@ type TransferOptions struct {
 	// Scope, if not nil, exports only this scope. An empty part means any, except for the tenant, as in
 	// [Memory.Forget]. Nil exports all scopes of all tenants. Import ignores it.
 	Scope *Scope
-	// Progress, if not nil, is called from time to time with the counts so far, and once at the end. The
-	// goroutine of the call calls it.
+	// Progress, if not nil, is called from time to time with the counts so far, and once at the end, in the
+	// goroutine that called Export or Import.
 	Progress func(Counts)
 }
 

@@ -125,7 +125,7 @@ type turnLine struct {
 
 func newTurnLine(s driver.SavedTurn) *turnLine {
 	if s.State == driver.TurnDone {
-		return &turnLine{Key: s.Key, Scope: s.Scope, State: s.State} // the fields that every queue keeps
+		return &turnLine{Key: s.Key, Scope: s.Scope, State: s.State} // every queue keeps these fields of a finished turn
 	}
 	return &turnLine{Key: s.Key, Scope: s.Scope, State: s.State, Cause: s.Cause, Said: s.Said, Attempts: s.Attempts, Turn: s.Payload}
 }

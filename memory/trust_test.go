@@ -27,7 +27,7 @@ func TestTrustOfAFactThatNamesNone(t *testing.T) {
 	assert.Len(t, list(t, m, memory.FactQuery{Reach: ann.Only(), Untrusted: true}), 3)
 }
 
-// Trust is written by its name. The numbers of earlier versions keep their meaning.
+// A trust is encoded as its name. The numbers that earlier versions wrote are decoded as the same trust.
 func TestTrustInJSON(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]memory.Trust{

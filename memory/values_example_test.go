@@ -36,9 +36,9 @@ func Example_values() {
 // Values by namespace and key: put, get, list by a filter, search by meaning, and the namespaces.
 func Example_store() {
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{
-		// An embedder for tests, which knows no language. Use langchainllm.NewEmbedder with a model.
+		// This embedder is for tests and uses no model. Use langchainllm.NewEmbedder with a model.
 		Embedder: llmtest.Embedder{Meanings: map[string]string{"tea": "drink", "thirsty": "drink"}},
-		Values:   memory.ValueOptions{Index: [][]string{{"text"}}}, // the fields that Search looks at
+		Values:   memory.ValueOptions{Index: [][]string{{"text"}}}, // the fields that are indexed for Search
 	})
 	check(err)
 	type note struct {
@@ -70,7 +70,7 @@ func Example_store() {
 	for labels, err := range m.Values().In(alice).Namespaces(ctx, memory.NamespaceQuery{}) {
 		fmt.Println("namespace:", labels, err)
 	}
-	fmt.Println(notes.Delete(ctx, "1", 0)) // whatever its version is
+	fmt.Println(notes.Delete(ctx, "1", 0)) // 0 means any version
 	// Output:
 	// Green tea is in the blue tin true <nil>
 	// missing: true
@@ -216,7 +216,7 @@ func ExamplePutOptions() {
 		panic(err)
 	}
 	locks := m.Values().In(memory.Scope{Tenant: "acme"}, "locks")
-	o := memory.PutOptions{Version: memory.Absent, TTL: time.Minute} // only the first writer succeeds, for a minute
+	o := memory.PutOptions{Version: memory.Absent, TTL: time.Minute} // only the first writer succeeds, until the value expires
 	for _, who := range []string{"ann", "bob"} {
 		_, err := memory.PutValue(ctx, locks, "report", who, o)
 		fmt.Println(who, err == nil)

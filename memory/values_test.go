@@ -118,7 +118,7 @@ func TestValuesUpdateAtOnce(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// racing changes a value between each read and the write that follows.
+// racing rejects each write, as if another program always changed the value after it was read.
 type racing struct{ driver.ValueStore }
 
 func (r racing) Apply(ctx context.Context, s memory.Scope, writes []driver.ValueWrite) ([]memory.Item, error) {

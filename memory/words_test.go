@@ -60,8 +60,8 @@ func TestRecallStopped(t *testing.T) {
 	assert.Equal(t, "Owns two bikes", found[0].Item.Content)
 }
 
-// Texts with different Unicode compositions of the same letters are stored once. A letter with an
-// accent is another word.
+// Texts with different Unicode compositions of the same letters are stored once. Texts that differ in an
+// accent are different facts.
 func TestStoreComposed(t *testing.T) {
 	t.Parallel()
 	m := newMemory(t, memory.Options{})

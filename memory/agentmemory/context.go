@@ -25,7 +25,7 @@ type Context struct {
 	// Version identifies the stored state and changes with each write. It is zero for a user without a
 	// stored context.
 	Version int64 `json:"-"`
-	// UpdatedAt is a time of the store's clock.
+	// UpdatedAt is the time of the last write, by the store's clock.
 	UpdatedAt time.Time `json:"-"`
 }
 

@@ -85,7 +85,7 @@ func results(t *testing.T, k *agentmemory.Kit, said string, calls ...llmtest.Rep
 	return out
 }
 
-// history returns the contents of all facts of Ann, also of those that are no longer valid.
+// history returns the contents of all facts of Ann, including facts that are no longer valid.
 func history(t *testing.T, m *memory.Memory) (contents []string) {
 	t.Helper()
 	for f, err := range m.List(t.Context(), memory.FactQuery{Reach: ann.Only(), Closed: true, Untrusted: true}) {
@@ -95,8 +95,8 @@ func history(t *testing.T, m *memory.Memory) (contents []string) {
 	return contents
 }
 
-// TestForgetToolErasesAFactAndItsPast proves that a forgotten fact leaves nothing behind, nor do the facts that it
-// replaced, and that other facts and other users keep theirs.
+// TestForgetToolErasesAFactAndItsPast proves that forget_memory erases a fact and the facts that it replaced, and no
+// other facts of the user or of other users.
 func TestForgetToolErasesAFactAndItsPast(t *testing.T) {
 	t.Parallel()
 	m := newFacts(t, inMemory())
@@ -116,8 +116,9 @@ func TestForgetToolErasesAFactAndItsPast(t *testing.T) {
 	assert.Len(t, known(t, m, bob), 1)
 }
 
-// TestCorrectionsNeedTheUsersWords proves that a fact is neither removed nor replaced without a quote of the user, with a
-// text that no fact has, or after a tool has been read; and that the tools of the facts are no such tool.
+// TestCorrectionsNeedTheUsersWords proves that a fact is neither removed nor replaced if the call has no quote of the user,
+// if no fact has the given text, or if the model has read a tool result in the turn. A result of recall_memory does not
+// prevent it.
 func TestCorrectionsNeedTheUsersWords(t *testing.T) {
 	t.Parallel()
 	recall := llmtest.Call(agentmemory.RecallTool, `{"query":"Athens"}`)
@@ -149,8 +150,8 @@ func TestCorrectionsNeedTheUsersWords(t *testing.T) {
 	}
 }
 
-// TestACallThatIsMadeAgainTellsTheTruth proves that a correction which is made again, as after a crash, is said to be done, and
-// that it is not if its fact is gone; and that a second call to forget a fact does not say that nothing was forgotten.
+// TestACallThatIsMadeAgainTellsTheTruth proves that a repeated correction, as after a crash, returns the same result, but an
+// error if the new fact was forgotten. A repeated call to forget a fact returns that the fact may be gone already.
 func TestACallThatIsMadeAgainTellsTheTruth(t *testing.T) {
 	t.Parallel()
 	m := newFacts(t, inMemory())
@@ -169,8 +170,8 @@ func TestACallThatIsMadeAgainTellsTheTruth(t *testing.T) {
 	assert.Contains(t, results(t, k, "I moved to Oslo.", move)[agentmemory.StoreTool], "nothing was stored")
 }
 
-// TestUnverifiedFactsAreWordsOfOthers proves that recall_memory counts as another tool if it shows unverified facts, and
-// that the tool forget_memory exists only with its option and may be left to a person.
+// TestUnverifiedFactsAreWordsOfOthers proves that recall_memory counts as another tool if it shows unverified facts. It also
+// proves that forget_memory exists only with Options.Forget, and is the only tool that [tools.Destructive] selects.
 func TestUnverifiedFactsAreWordsOfOthers(t *testing.T) {
 	t.Parallel()
 	m := newFacts(t, inMemory())
@@ -187,8 +188,8 @@ func TestUnverifiedFactsAreWordsOfOthers(t *testing.T) {
 	}
 }
 
-// TestRunWithoutAScopeIsLogged proves that the log names the remedy if a run has no scope, and is silent if Options.Scope
-// says so.
+// TestRunWithoutAScopeIsLogged proves that the log names agentmemory.For if a run has no scope. Nothing is logged if
+// Options.Scope returns [tools.ErrUnbound].
 func TestRunWithoutAScopeIsLogged(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

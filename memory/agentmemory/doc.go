@@ -1,5 +1,5 @@
-// Package agentmemory adds memory to an agent: known facts are put into the prompt, each turn
-// is learned after it, and tools let the model store and look up facts.
+// Package agentmemory adds memory to an agent. It puts known facts into the prompt, learns facts
+// from each turn after its answer, and gives the model tools to store and look up facts.
 //
 //	kit, err := agentmemory.New(agentmemory.Options{Facts: m, Learner: learner, Logger: slog.Default()})
 //	if err != nil {

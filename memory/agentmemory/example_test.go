@@ -20,7 +20,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	kit, err := agentmemory.New(agentmemory.Options{Facts: facts, Logger: slog.Default()}) // or no failure of the memory is seen
+	kit, err := agentmemory.New(agentmemory.Options{Facts: facts, Logger: slog.Default()}) // failures of the memory are only logged
 	if err != nil {
 		panic(err)
 	}

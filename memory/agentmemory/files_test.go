@@ -86,7 +86,7 @@ func TestFilesNeedAUser(t *testing.T) {
 	}
 }
 
-// A deep agent keeps notes for a user in the memory, and others in its state.
+// A deep agent keeps the notes of a user in the memory, and all other files in its state.
 func ExampleFiles() {
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {

@@ -41,7 +41,7 @@ type Options struct {
 	// [For] set. An error that wraps [tools.ErrUnbound] means that this run has no memory.
 	Scope func(ctx context.Context, s state.View) (memory.Scope, error)
 	// Forget adds the tool forget_memory. It removes a fact that the user asks to forget, with its
-	// history and the facts that it replaced. Nothing brings them back, so it is
+	// history and the facts that it replaced. They cannot be restored, so the tool is
 	// [tools.Annotations].Destructive. Stored conversations keep the words. The model must quote the user,
 	// and may misread the quote: to ask a person first, set an Approval with [tools.Destructive].
 	Forget bool
@@ -55,13 +55,14 @@ type Options struct {
 	// Shared permits scopes without a user, whose facts all users of the scope share. Without it, a
 	// run in such a scope fails with [extract.ErrNoUser].
 	Shared bool
-	// Verifier checks the facts of store_memory, but not which fact they replace, nor what forget_memory removes. It may take up to 30 s. A fact that it rejects is
-	// not stored. If it is nil, a fact needs only a verbatim quote of the user, and the model may
-	// misread the quote.
+	// Verifier checks the facts of store_memory. It checks neither the facts that they replace nor the
+	// facts that forget_memory removes. It may take up to 30 s. A fact that it rejects is not stored. If it
+	// is nil, a fact needs only a verbatim quote of the user, and the model may misread the quote.
 	Verifier extract.Verifier
 	// Confirm is called before store_memory stores a fact, if the model has read other words than
-	// the user's in this turn: the result of a tool other than those of the facts, or a file of the
-	// user. It may wait for an interrupt:
+	// the user's in this turn: a file of the user, words of another agent, or the result of a tool
+	// other than store_memory, forget_memory and, without Unverified, recall_memory. It may wait for
+	// an interrupt:
 	//
 	//	var Keep = graph.NewInterrupt[string, bool]("keep_fact")
 	//
@@ -139,9 +140,9 @@ func New(o Options) (*Kit, error) {
 }
 
 // For returns a context for runs with the memory of a scope. The scope must have a user, unless
-// [Options.Shared] is set. Each call that runs the thread needs it, also one that answers a question from
-// another goroutine or process. A run without it has no memory: the model gets no facts and no tools of
-// memory, nothing is learned, and [Options].Logger gets a warning.
+// [Options.Shared] is set. Each call that runs the thread needs such a context, even a call that answers a
+// question in another goroutine or process. A run without it has no memory: the model gets no facts and no tools
+// of memory, nothing is learned, and [Options].Logger gets a warning.
 func For(ctx context.Context, s memory.Scope) context.Context { return tools.WithBound(ctx, s) }
 
 // scope returns the scope of a run.
@@ -251,8 +252,9 @@ type heard struct {
 	mixed bool // the model also read words of tools, files or other agents
 }
 
-// mixed reports whether the turn has words of a tool, of another agent, or of a file of the user. The tools of the facts
-// add nothing: their results have only facts that may be in the prompt too, unless the options include unverified facts.
+// mixed reports whether the turn has words of a tool, of another agent, or of a file of the user. The tools for facts do
+// not count, because their results have only facts that may be in the prompt too. With Options.Unverified, recall_memory
+// counts.
 func (k *Kit) mixed(messages *state.KeyedChannel[llm.Message], s state.View) (read bool) {
 	for _, m := range messages.All(s) {
 		switch m.Role {
@@ -338,7 +340,7 @@ func (k *Kit) prompt(ctx context.Context, messages *state.KeyedChannel[llm.Messa
 	return FormatFacts(hits), false, nil
 }
 
-// readsResults reports whether a request is a later one of its turn: the model reads results of tools.
+// readsResults reports whether the last message is a tool result, so that a request is not the first of its turn.
 func readsResults(messages *state.KeyedChannel[llm.Message], s state.View) bool {
 	last, ok := messages.Last(s)
 	return ok && last.Role == llm.RoleTool

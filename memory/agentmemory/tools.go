@@ -120,8 +120,8 @@ func (k *Kit) put(ctx context.Context, scope memory.Scope, f memory.Fact, replac
 	return k.options.Facts.Supersede(ctx, scope, f, old...)
 }
 
-// replaced returns the valid fact with the text of f if it has replaced a fact with the text replaces, as it has if a call
-// is made again after a crash.
+// replaced returns the valid fact with the text of f, if this fact has already replaced a fact with the text replaces. So
+// a call that is repeated after a crash succeeds.
 func (k *Kit) replaced(ctx context.Context, scope memory.Scope, f memory.Fact, replaces string) (memory.Stored, error) {
 	same, by := map[string]bool{}, []string{}
 	for known, err := range k.options.Facts.List(ctx, memory.FactQuery{Reach: scope.Only(), Untrusted: true, Closed: true}) {
@@ -142,7 +142,7 @@ func (k *Kit) replaced(ctx context.Context, scope memory.Scope, f memory.Fact, r
 	return memory.Stored{}, nil
 }
 
-// copyContent tells the model how it names a fact.
+// copyContent tells the model how to name a fact.
 const copyContent = "copy the content of a fact exactly, as the prompt or recall_memory shows it"
 
 // unknownFact tells the model that no fact has a text that it named.

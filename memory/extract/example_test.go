@@ -68,7 +68,7 @@ func ExampleNewVerifier() {
 		Extractor: extract.NewExtractor(model, extract.ExtractorOptions{}),
 		Verifier:  extract.NewVerifier(model), // may be another model
 		Decider:   extract.NewDecider(model),
-		Logger:    slog.Default(), // or no failure is seen
+		Logger:    slog.Default(), // failures are only logged
 	})
 	if err != nil {
 		panic(err)

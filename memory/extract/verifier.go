@@ -88,7 +88,7 @@ type verifiedOne struct {
 
 const noDoubt = "none"
 
-// doubts are the answers that a model may give. Any other answer is logged as otherDoubt.
+// doubts are the objections that a model may name. Any other objection is logged as otherDoubt.
 var doubts = []string{"negation", "condition", "past", "quotation", "others", "question", "joke", "more"}
 
 const otherDoubt = "other"

@@ -24,7 +24,7 @@ func (l *Learner) Work(ctx context.Context) error {
 }
 
 // Drain learns all turns in the queue, including those that wait for another attempt. It
-// returns nil once only parked turns are left: their errors are in [Options.Logger], and
+// returns nil once only parked turns are left. [Options.Logger] gets their errors, and
 // [Stats.Parked] counts them. If the context ends first, it returns the context's error, and the
 // other turns stay in the queue. Like Work, it abandons calls that do not return.
 func (l *Learner) Drain(ctx context.Context) error {

@@ -18,7 +18,7 @@ func (c *clock) now() time.Time {
 	return now
 }
 
-// passed makes later times greater than at.
+// passed ensures that the clock returns only times after at from now on.
 func (c *clock) passed(at time.Time) {
 	if at.After(c.last) {
 		c.last = at

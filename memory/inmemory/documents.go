@@ -143,7 +143,7 @@ func (m *Documents) Swap(ctx context.Context, c driver.SourceChange) error {
 	return nil
 }
 
-// bind returns a source in its new state.
+// bind returns the row of a source after a swap, with the kept and the new chunks.
 func (m *Documents) bind(scope driver.Scope, s driver.SourceSwap, now time.Time) (*sourceRow, error) {
 	old := m.sources[sourceKey{scope, s.Source.URI}]
 	source := s.Source
@@ -373,7 +373,7 @@ func (m *Documents) Search(ctx context.Context, s driver.ChunkSearch) (driver.Ch
 	return c, nil
 }
 
-// byWords returns the rows that have any of the terms, and counts them.
+// byWords returns the rows that have any of the terms, and sets the number of rows with each term.
 func (m *Documents) byWords(terms []string, chosen map[*sourceRow]bool, c *driver.ChunkCandidates) []chunkHit {
 	scores := map[*chunkRow]float64{}
 	for i, term := range terms {

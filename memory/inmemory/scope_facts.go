@@ -65,8 +65,8 @@ func (f *scopeFacts) put(id string, was, row *driver.FactRecord) {
 	setOrDelete(f.rows, id, row, row != nil)
 }
 
-// repeated returns the row that a new row repeats, and the end of the other rows with the same text. It
-// removes expired rows, as Sweep does.
+// repeated returns the row that a new row repeats, or nil, and the floor for [driver.Fact.Join]. It removes
+// expired rows with the same key, as Sweep does.
 func (f *scopeFacts) repeated(row *driver.FactRecord, now time.Time) (old *driver.FactRecord, floor time.Time) {
 	var rows []*driver.FactRecord
 	var facts []*driver.Fact
@@ -211,7 +211,7 @@ func (f *scopeFacts) supersede(id string, at time.Time, by string, now time.Time
 	return nil
 }
 
-// extend extends the validity of a fact by the validity of a fact that repeats it.
+// extend extends the validity of a fact to cover the validity of a fact that repeats it, but not before floor.
 func (f *scopeFacts) extend(was, again *driver.FactRecord, floor time.Time, actor string, now time.Time) {
 	next := *was
 	next.Fact = was.Join(&again.Fact, floor)

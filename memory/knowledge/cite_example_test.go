@@ -25,7 +25,7 @@ func cited(answer string, hits []memory.Hit[knowledge.Passage]) map[int]knowledg
 	return passages
 }
 
-// Prompt numbers the passages in the order of the hits, from 1. So [1] in the answer is the first hit.
+// Prompt numbers the passages in the order of the hits, from 1. So [1] in the answer cites the first hit.
 func Example_citations() {
 	ctx, scope := context.Background(), memory.Scope{Tenant: "acme"}
 	base, err := handbookBase(ctx, scope)

@@ -18,8 +18,8 @@
 //   - Markdown, HTML, JSON and plain text are read as they are. An [Extractor] reads other
 //     formats; package pdf has one for PDF files.
 //   - For an unchanged document, the embedder is not called and nothing is written. After a change of a
-//     document or of the splitter, only new chunks are embedded. To resume a run that was stopped, run it
-//     again.
+//     document or of the splitter, only new chunks are embedded. To resume a stopped ingest, call
+//     [Base.Ingest] again.
 //   - A document is replaced in one transaction: a search sees the old or the new one.
 //   - Without an embedder, a search uses words, and a passage need not have all of them. With an embedder, it
 //     combines words and vectors.
@@ -29,7 +29,7 @@
 //     by default 8 MB, for a document. A search uses the first and the last 4 KB of a question, and the first
 //     and the last 32 of their different words. [Options.Quota] limits the data of a scope.
 //   - Documents usually belong to a tenant or a workspace. Documents in a scope with a user belong only to this
-//     user. Inherit of [memory.Scope] is a reach that finds both.
+//     user. The method Inherit of [memory.Scope] returns a reach that finds both.
 //
 // A [Base] is safe for concurrent use, even by several programs.
 package knowledge

@@ -149,7 +149,7 @@ type FolderOptions struct {
 	Only, Ignore []string
 	// Hidden also selects files and folders whose name begins with a dot.
 	Hidden bool
-	// Prefix and the path of a file make its URI.
+	// Prefix is put before the path of a file to make its URI.
 	Prefix string
 	// Extractors, by file extension, extract the text of files of other formats.
 	Extractors Extractors

@@ -70,15 +70,14 @@ func (r *ingest) stream(ctx context.Context, window []*work, ready func([]*work)
 type stream struct {
 	*ingest
 	window  []*work
-	list    []toEmbed     // chunks without a call
-	waits   map[*work]int // the number of chunks without an answer
+	list    []toEmbed     // chunks that are in no call yet
+	waits   map[*work]int // the number of chunks of a document that wait for the embedder
 	failed  map[*work]bool
 	done    chan called
 	calls   sync.WaitGroup
 	running int
-	// ready is the number of documents of the window with all answers, from is the index of the first
-	// document that was not returned, and fresh is the number of new vectors of the documents between
-	// them.
+	// from is the index of the first document of the window that hand has not returned. ready is the number of
+	// documents from there on for which the embedder has answered, and fresh the number of their new vectors.
 	from, ready, fresh int
 }
 
@@ -135,7 +134,7 @@ func (s *stream) note(c called) {
 	}
 }
 
-// advance counts the documents that have all answers.
+// advance returns the number of next documents for which the embedder has answered.
 func (s *stream) advance() int {
 	for at := s.from + s.ready; at < len(s.window) && s.waits[s.window[at]] == 0; at++ {
 		s.ready++

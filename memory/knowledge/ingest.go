@@ -312,7 +312,7 @@ func nameOf(uri string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// prune removes the sources that were not seen.
+// prune removes the sources of a query that were not among the documents, and reports them.
 func (r *ingest) prune(ctx context.Context, q Query) error {
 	var gone []string
 	for s, err := range r.store.Sources(ctx, q) {

@@ -71,7 +71,7 @@ func TestIngestFailures(t *testing.T) {
 	assert.ErrorContains(t, err, `knowledge: ingest: document "poisoned"`, "with Stop")
 }
 
-// Documents that are skipped are no failure: a folder may have other files.
+// A skipped document is not a failure, because a folder may have files of other formats.
 func TestCollectSkipped(t *testing.T) {
 	t.Parallel()
 	b := newBase(t, inmemory.NewDocuments(), knowledge.Options{})

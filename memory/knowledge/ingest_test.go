@@ -169,7 +169,7 @@ func TestIngestStopAndResume(t *testing.T) {
 	for uri := range yielded {
 		assert.Contains(t, uris(t, b, acme), uri)
 	}
-	// A run that is cancelled in the middle of a batch.
+	// Cancel a run in the middle of a batch.
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var once sync.Once
 	e.fail = func(ctx context.Context, texts []string) error {
@@ -307,8 +307,8 @@ func TestIngestStoresMeanwhile(t *testing.T) {
 		lost     int64         // the maximum number of additional vectors that a stop loses
 		duration time.Duration
 	}{
-		// 255 vectors are too few to store. The first of four calls may be recorded last: it adds 40 vectors,
-		// and the rest of a document with 7 chunks.
+		// 255 vectors are too few to store. If the first of four calls is recorded last, the documents of all four
+		// become complete together: 40 more vectors, and up to 6 earlier vectors of a document with 7 chunks.
 		"by number":          {knowledge.Options{Batch: 10, Parallel: 4}, 100 * time.Millisecond, 700 * time.Millisecond, 255 + 40 + 6, 40, 2 * time.Second},
 		"by time":            {knowledge.Options{Batch: 1, Parallel: 1}, 300 * time.Millisecond, 2100 * time.Millisecond, 7, 8, 211 * time.Second},
 		"calls that go long": {knowledge.Options{Batch: 10, Parallel: 2}, 5 * time.Second, 6 * time.Second, 28, 40, 180 * time.Second},

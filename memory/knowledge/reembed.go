@@ -66,7 +66,7 @@ func (b *Base) embedded(s *Source) bool {
 	return s.Model == b.model() && recipeOfSource(s).length == b.recipe.length
 }
 
-// load returns the records of a stored source.
+// load sets the records of a document from its stored source.
 func (r *ingest) load(ctx context.Context, w *work) error {
 	had, stay := recipeOfSource(&w.had), 0
 	for c, err := range r.store.Chunks(ctx, []driver.ChunkSpan{wholeOf(&w.had)}) {

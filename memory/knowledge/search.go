@@ -23,8 +23,8 @@ type Filter struct {
 	Prefix string
 	// Where keeps the documents whose metadata meet all conditions.
 	Where []memory.Condition
-	// Trusted keeps the documents with [Document.Trusted]. Set it if untrusted text must not influence the
-	// result. It is not necessary to answer questions from documents.
+	// Trusted keeps only the documents with [Document.Trusted]. Set it only if untrusted text must not
+	// influence the result.
 	Trusted bool
 	// Neighbours is the number of chunks before and after each passage to return with it, at most 10. If
 	// [memory.Question.MaxTokens] leaves no room for a neighbour, it is left out.

@@ -23,7 +23,7 @@ import (
 type work struct {
 	text string
 	next Source // the new state
-	// had is the stored source, and records are its new chunks.
+	// had is the stored source before the change, and records are the chunks of the document.
 	had     Source
 	records []driver.ChunkRecord
 	texts   []string // the text to embed, for each record
@@ -113,7 +113,7 @@ func failAll(window []*work, err error) {
 	}
 }
 
-// prepare compares documents with the stored ones, and cuts those that must be stored.
+// prepare compares documents with the stored sources, and cuts the documents that are new or changed.
 func (r *ingest) prepare(ctx context.Context, window []*work) {
 	byURI := map[string]*work{}
 	var uris []string
@@ -155,8 +155,8 @@ func (w *work) again() {
 	w.had, w.records = Source{}, nil
 }
 
-// unchanged reports whether the stored source is current. A title that is in the text of the document is
-// not compared, since the text is.
+// unchanged reports whether the stored source is current. It does not compare a title that comes from the text,
+// because it compares the text.
 func (r *ingest) unchanged(w *work) bool {
 	had, next := &w.had, &w.next
 	return had.SHA256 == next.SHA256 && had.Size == next.Size && recipeOfSource(had).text(r.recipe) && had.Format == next.Format &&
@@ -233,8 +233,8 @@ func (w *work) cut(s split.Splitter) {
 	}
 }
 
-// chunkID returns a UUID of version 8. It follows from the content of a chunk and the number of equal
-// chunks before it in the source.
+// chunkID returns a UUID of version 8. It is a hash of the scope and URI of the source, the content and headings of
+// the chunk, and the number of equal chunks before it in the source.
 func chunkID(s *Source, c *Chunk, text string, same map[string]int) string {
 	nth := same[text]
 	same[text]++

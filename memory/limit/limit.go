@@ -87,7 +87,7 @@ type tenant struct {
 	wait   int                 // calls that wait
 }
 
-// join counts a waiting call.
+// join counts a waiting call of a tenant, or returns [driver.ErrBusy] if too many calls wait.
 func (l *limits) join(name string) (*tenant, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

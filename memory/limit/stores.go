@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// call makes a call for a tenant.
+// call calls fn as soon as the limits of the tenant allow it.
 func call[T any](ctx context.Context, l *limits, s driver.Scope, fn func() (T, error)) (T, error) {
 	leave, err := l.enter(ctx, s.Tenant, true)
 	if err != nil {
@@ -18,7 +18,7 @@ func call[T any](ctx context.Context, l *limits, s driver.Scope, fn func() (T, e
 	return fn()
 }
 
-// list yields the elements of a tenant's listing.
+// list yields the elements of a listing. The listing counts for the rate of the tenant, and holds no place.
 func list[T any](ctx context.Context, l *limits, s driver.Scope, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		leave, err := l.enter(ctx, s.Tenant, false)

@@ -9,15 +9,15 @@ const (
 	b  = 0.75
 )
 
-// maxFrequency limits the frequency of a term. Stores may stop counting there, and a term must be equally
-// rare in all stores.
+// maxFrequency limits the frequency of a term. A store may stop counting at this number, and a term must have
+// the same weight in all stores.
 const maxFrequency = 10_000
 
 // bm25 scores documents by the terms that they share with a query.
 type bm25 struct {
 	terms   []string
 	idf     []float64
-	average float64 // terms a document
+	average float64 // the average number of terms of a document
 	most    float64 // the upper bound of a score
 	quick   [256]bool
 }
@@ -50,7 +50,8 @@ func newBM25(query []string, c Corpus, docs []Doc) *bm25 {
 // weight. Few documents reach one half.
 const certain = 0.25
 
-// score sets the BM25 of each document. It returns the scores relative to the best one, between 0 and 1.
+// score sets the BM25 of each document. It returns the scores divided by the best score or, if it is larger, by the
+// share [certain] of the upper bound.
 func (q *bm25) score(docs []Doc, scores []Score) (relative []float64) {
 	relative = make([]float64, len(docs))
 	counts := make([]float64, len(q.terms))

@@ -109,7 +109,7 @@ func appendPlain(b []byte, r rune) []byte {
 	return b
 }
 
-// appendBase appends a letter, or the letters that its language writes instead of it.
+// appendBase appends a letter, or its replacement in plainer.
 func appendBase(b []byte, r rune) []byte {
 	if plain, ok := plainer[r]; ok {
 		return append(b, plain...)
@@ -117,7 +117,7 @@ func appendBase(b []byte, r rune) []byte {
 	return utf8.AppendRune(b, r)
 }
 
-// plainer has the letters that Unicode does not decompose.
+// plainer maps letters that Unicode does not decompose to simpler letters.
 var plainer = map[rune]string{
 	'æ': "ae", 'đ': "d", 'ð': "d", 'ħ': "h", 'ı': "i", 'ł': "l", 'ø': "o", 'œ': "oe", 'ß': "ss", 'ŧ': "t", 'þ': "th",
 	'ς': "σ", 'ٱ': "ا", 'ة': "ه", 'ى': "ي", 'ی': "ي", 'ک': "ك",

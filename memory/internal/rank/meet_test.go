@@ -118,7 +118,7 @@ func TestTerms_names(t *testing.T) {
 	assert.Equal(t, []string{"the", "who"}, rank.Stopped("the who?"))
 }
 
-// A word has one term, and the only term of this term is itself.
+// Terms returns one term for each word, at most three bytes longer than the word.
 func TestTermsOfAWordAreOne(t *testing.T) {
 	t.Parallel()
 	words := strings.Fields(strings.Join(forms, " "))

@@ -21,13 +21,13 @@ func (s *scanner) numeric() bool {
 	return last > 0
 }
 
-// number adds the terms of a number: a term that is the same for all notations of the number, and the
-// beginnings of the number. A list of numbers has only the terms of its numbers.
+// number adds the terms of a number: one term that all notations of the number share, its beginnings, and its
+// unit. For a list of numbers such as 3,4,5, it adds a term for each number.
 func (s *scanner) number() {
 	first, last := &s.parts[0], &s.parts[len(s.parts)-1]
 	if first.letters > 0 {
 		letters := runs(s.name[first.start:first.end])[0]
-		if letters != "v" { // of v1.2.3
+		if letters != "v" { // as in v1.2.3
 			s.add(s.text(0, len(s.parts), true))
 			s.affix(letters)
 		}
@@ -92,7 +92,7 @@ func (s *scanner) grouped() (whole string, ok bool) {
 
 func (s *scanner) length(i int) int { return s.parts[i].end - s.parts[i].start }
 
-// prefixes is the maximum number of parts in a beginning of a number with dots.
+// prefixes is the maximum number of parts of a beginning, such as 1.2 and 1.2.3 for the number 1.2.3.4.
 const prefixes = 5
 
 // ungrouped adds a number as it is written, its beginnings if it has more than one dot, and its parts of at
@@ -141,8 +141,8 @@ func (s *scanner) mixed(word string) {
 	}
 }
 
-// hexadecimal reports whether a word has only digits and the letters a to f, and is too long to be a word
-// and a number.
+// hexadecimal reports whether a word has at least seven characters, all of them digits or letters from a to f. A
+// shorter one may be a word and a number.
 func hexadecimal(word string) bool {
 	if len(word) < 7 {
 		return false

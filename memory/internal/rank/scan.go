@@ -15,7 +15,7 @@ type scanner struct {
 	run []rune // characters of a script without spaces
 
 	sequence sequence
-	title    bool // a capitalised word and one space are before
+	title    bool // the name follows a capitalised word and spaces
 	stopped  bool // keep stop words
 }
 
@@ -110,7 +110,7 @@ func (s *scanner) moveLast() {
 	s.parts = append(s.parts, part{start: s.lone, end: len(s.name), joint: hump, letters: 1, capitals: 1})
 }
 
-// joins reports whether the joint holds between the last rune and one of a class.
+// joins reports whether the joint can join the last rune to a rune of the next class.
 func (s *scanner) joins(next class) bool {
 	switch s.joint {
 	case ',', ':':

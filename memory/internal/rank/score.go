@@ -81,7 +81,7 @@ type Score struct {
 	// Compared means that query and document have comparable vectors. Otherwise Similarity is zero.
 	Compared bool
 	// First means that the document is among the best Candidates by words or by vectors. [Order] puts all
-	// other documents after these, and does not use them as neighbours.
+	// other documents after these, and [Weights.Score] does not use the others as neighbours.
 	First bool
 }
 

@@ -25,10 +25,11 @@ func cosines(query []float32, docs []Doc, scores []Score) (compared int) {
 	return compared
 }
 
-// nearness returns the nearness of each document to the query, between 0 and 1. The nearest document has 1.
-// The cosine of unrelated texts depends on the model, for example 0 or 0.7. So the lowest cosine of the
-// first documents becomes nearly 0, since most documents that were found only by words are unrelated. With
-// few candidates, even the lowest may be related, and keeps most of its cosine.
+// nearness returns the nearness of each document to the query, between 0 and 1. The nearest document has 1, unless
+// all cosines are nearly equal. The cosine of unrelated texts depends on the model, for example 0 or 0.7. So the
+// lowest cosine of the documents with First becomes nearly 0: most documents that were found only by words are
+// unrelated. If there are few candidates, even the document with the lowest cosine may be related, and keeps most
+// of its cosine.
 func nearness(scores []Score) []float64 {
 	lowest, highest, n := 1.0, 0.0, 0.0
 	for i := range scores {

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// Errors of [Extractor.Extract]. Text that is larger than the limit is a
+// Errors of [Extractor.Extract]. If the text is larger than the limit, the error is
 // [knowledge.ErrTooLarge].
 var (
 	// ErrNotInstalled: see https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pdferrnotinstalled.
@@ -49,8 +49,8 @@ type Extractor struct {
 	// MaxText limits the bytes of the text.
 	MaxText int
 	// MaxMemory limits the address space of the program in bytes. A negative number means no
-	// limit. It has an effect on Linux only: on other systems, a file that grows is ended by
-	// Timeout and MaxText alone, and can use all memory before.
+	// limit. It has an effect on Linux only. On other systems, only Timeout and MaxText end a
+	// program that needs more and more memory, and it can use all memory before.
 	MaxMemory int64
 }
 

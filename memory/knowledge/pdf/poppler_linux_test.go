@@ -16,8 +16,8 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/pdf"
 )
 
-// A small file can hold a page of millions of words, all of which pdftotext keeps in memory. The
-// limit ends it.
+// A small file can hold a page of millions of words, all of which pdftotext keeps in memory.
+// MaxMemory ends the program.
 func TestExtractFileThatGrowsWithinItsMemory(t *testing.T) {
 	t.Parallel()
 	file := growing(t, 1_000_000)

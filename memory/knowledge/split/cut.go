@@ -169,8 +169,8 @@ func characterStarts(text string, from, i int) bool {
 	return true
 }
 
-// stray reports whether no byte starts a rune. If bytes is longer than a rune, it is then not
-// valid UTF-8.
+// stray reports whether no byte starts a rune. If it returns true for bytes longer than a rune,
+// they are not valid UTF-8.
 func stray(bytes string) bool {
 	for i := range len(bytes) {
 		if utf8.RuneStart(bytes[i]) {

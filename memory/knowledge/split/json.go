@@ -125,7 +125,7 @@ func (r *jsonReader) leave() {
 	}
 }
 
-// name reads the name of a field. It stays the last part of the path until the value was read.
+// name reads the name of a field. The name stays the last part of the path until the value has been read.
 func (r *jsonReader) name(top *level) {
 	end := stringEnd(r.source, r.at)
 	at := rewriting{source: r.source}

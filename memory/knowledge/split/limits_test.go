@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge/split"
 )
 
-// numbered returns a number of sentences.
+// numbered returns n sentences.
 func numbered(n int) string {
 	var b strings.Builder
 	for i := range n {

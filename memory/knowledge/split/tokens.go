@@ -123,7 +123,7 @@ type class uint8
 const (
 	mark class = iota
 	space
-	carriage // carriage returns, which end lines: a text may be cut between one and a space
+	carriage // a carriage return. It ends a line, so a text may be cut between it and a space
 	line
 	letter
 	digit
