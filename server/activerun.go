@@ -16,27 +16,28 @@ type activeRun struct {
 	id, thread string
 	g          *served
 	data       *runData
-	asked      *runData    // data when the run came to this server; its request is read while the run goes on
-	record     runs.Record // without Data: data has the same
-	size       int         // of the record's data when this server got it
+	asked      *runData    // the data when the run came to this server. Its request is read while the run is executed
+	record     runs.Record // without Data, which is decoded in data
+	size       int         // of the stored data when this server read the record
 
 	ctx    context.Context // ends when the run is cancelled
 	cancel context.CancelCauseFunc
-	begin  chan struct{} // closed when the run is the first of its lane
+	begin  chan struct{} // closed when the run is the first of its thread
 	done   chan struct{} // closed when the run has ended
-	// unstored is closed when the end of the run could not be stored for so long that its readers are told.
+	// unstored is closed when storing the end of the run has failed for endPatience. The readers of the run are then
+	// aborted.
 	unstored chan struct{}
 
 	drained atomic.Bool // another server continues the run
-	counted bool        // the account of the user has the run; the server's lock guards it
-	began   bool        // it is stored that this server executes the run
+	counted bool        // the run counts for its user. The server's lock guards counted
+	began   bool        // the store has the status that this server executes the run
 	ran     bool        // this server has begun a task of the run
 
 	mu       sync.Mutex
 	canceled cancellation
 }
 
-// A cancellation says what a client wants of a run that it cancels, the weakest first.
+// A cancellation is the way in which a run is cancelled, from the weakest to the strongest.
 type cancellation int
 
 const (
@@ -44,7 +45,7 @@ const (
 	drainRun                  // stop the run, and let the next server continue it
 	interruptRun              // stop the run, and keep its state
 	rollbackRun               // stop the run, and undo it
-	lostRun                   // stop the run, which another server has
+	lostRun                   // stop the run, because another server executes it
 )
 
 var errCanceled = errors.New("the run was cancelled")
@@ -109,7 +110,7 @@ func (a *activeRun) encoded() (json.RawMessage, error) {
 	return d.encoded()
 }
 
-// canceledAs returns what a client wants of the run that it has cancelled, or nothing.
+// canceledAs returns the multitask strategy by which a client has cancelled the run, or "" if none has.
 func (a *activeRun) canceledAs() string {
 	switch a.cancellation() {
 	case interruptRun:

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A run that is read from the store has its request once, also that of a repeated request.
+// A run that is read from the store keeps its request once in memory: in the decoded data, and not in the record.
 func TestARunThatIsReadKeepsItsRequestOnce(t *testing.T) {
 	t.Parallel()
 	run := runRecord(uuid.New(), runData{})
@@ -29,7 +29,8 @@ func TestARunThatIsReadKeepsItsRequestOnce(t *testing.T) {
 	a.cancel(nil)
 }
 
-// A run that goes on has its request once, however it came to this server.
+// A run that is executed keeps its request once in memory, whether it is new, stored by an earlier server, or from a
+// shared queue.
 func TestARunKeepsItsRequestOnce(t *testing.T) {
 	t.Parallel()
 	input := json.RawMessage(`{"words":"` + strings.Repeat("x", 1000) + `"}`)

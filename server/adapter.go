@@ -11,10 +11,10 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// ClientTools is a channel for the tools of a client of the OpenAI or the AG-UI protocol. A graph that
-// has it gets them with each run; if there is an [Options.Input] for the graph, it names this channel. Its model may call them; the graph then ends, and the client sends
-// the results as the messages of the next run. A request with tools to a graph without this channel
-// is refused.
+// ClientTools is a channel for the tools of a client of the OpenAI or the AG-UI protocol. A graph with this channel gets
+// the tools with each run. If the graph has [Options.Input], it must name this channel. If the model calls such a tool,
+// the graph ends, and the client sends the results as the messages of the next run. The server refuses a request with
+// tools to a graph without this channel.
 var ClientTools = state.LastWins[[]llm.ToolSpec]("client_tools")
 
 // conversation returns the channel with the messages of a conversation, or "" if the graph has none.
@@ -56,7 +56,7 @@ func (s *served) withTools(input map[string]any, specs []llm.ToolSpec) error {
 	return nil
 }
 
-// chatGraph returns the graph of an assistant, which has a conversation.
+// chatGraph returns the graph of an assistant. It returns an error if the graph has no conversation.
 func (c *call) chatGraph(assistant string) (*served, error) {
 	a, err := c.assistantOf(ActionRead, assistant)
 	if err != nil {
@@ -98,8 +98,7 @@ func (c *call) openOf(thread string) ([]graph.Pause, error) {
 	return openQuestions(snap), nil
 }
 
-// threadID returns the UUID of the thread that a client names by any text. Users have threads of
-// their own.
+// threadID returns the UUID of the thread that a client names by any text. The same text of two users means two threads.
 func (c *call) threadID(name string) string {
 	if isUUID(name) {
 		return name

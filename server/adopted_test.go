@@ -19,7 +19,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A thread that Go code has run has its status as soon as the server knows it: inboxes find its questions.
+// If Go code has run a thread, the thread has its status as soon as it is created on the server, so that inboxes find its
+// questions.
 func TestAThreadThatGoCodeHasRunHasItsStatusWhenItIsCreated(t *testing.T) {
 	t.Parallel()
 	ask := graph.NewInterrupt[string, string]("ok")
@@ -67,7 +68,8 @@ func (corruptStore) Get(context.Context, checkpoint.Key) (checkpoint.Checkpoint,
 	return checkpoint.Checkpoint{}, checkpoint.ErrCorrupt
 }
 
-// A thread whose state is damaged can be created, with the status error. If it exists, its record decides.
+// A thread whose state is damaged can be created, and gets the status error. If the thread exists, its stored status
+// stays.
 func TestAThreadWhoseStateIsDamagedIsCreatedWithTheStatusError(t *testing.T) {
 	t.Parallel()
 	b := graph.New("printer", state.LastWins[string]("answer"))

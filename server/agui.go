@@ -62,7 +62,7 @@ func (c *call) runAGUI() error {
 		return err
 	}
 	v := newAGUIView(g, &in)
-	if len(open) > 0 && len(in.Resume) == 0 { // the questions come first
+	if len(open) > 0 && len(in.Resume) == 0 { // the client must answer them first
 		for _, p := range open {
 			v.questions = append(v.questions, newInterrupt(p))
 		}
@@ -105,7 +105,7 @@ func (in *aguiInput) checkAnswers(open []graph.Pause) error {
 	return nil
 }
 
-// sendAGUI sends the events of a run that ends at once: with the open questions, or with a refused answer.
+// sendAGUI sends the events of a run that the server does not start: because of open questions, or of a refused answer.
 func (c *call) sendAGUI(events []map[string]any) error {
 	out := c.startSSE()
 	defer out.stop()
@@ -154,13 +154,13 @@ func (c *call) aguiRun(g *served, in *aguiInput, thread string) (*runRequest, er
 func (c *call) presentValues(thread string) (map[string]json.RawMessage, error) {
 	values, _, err := c.presentState(thread)
 	if isNotFound(err) || errors.Is(err, runs.ErrNotFound) {
-		return nil, nil // the run creates the thread, or says that it is hidden
+		return nil, nil // the run will create the thread, or refuse a hidden one
 	}
 	return values, err
 }
 
-// input returns what the client changes: the messages that the thread does not have, the values of
-// plain channels that are different, and the tools.
+// input returns the changes of the client as the input of a run: the messages that the thread does not have, the changed
+// values of plain channels, and the tools.
 func (in *aguiInput) input(g *served, present map[string]json.RawMessage) (map[string]any, error) {
 	input := map[string]any{}
 	for name, value := range in.State {
@@ -216,7 +216,7 @@ func (in *aguiInput) unknown(conversation json.RawMessage) ([]any, error) {
 	return messages, nil
 }
 
-// sameJSON reports whether two JSON values are equal but for white space and the order of keys.
+// sameJSON reports whether two JSON values are equal, apart from white space and the order of keys.
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
@@ -225,7 +225,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(encoded(x), encoded(y))
 }
 
-// readAGUI returns a message in the form of the other clients, or nil for one that no model reads.
+// readAGUI returns a message in the form of LangGraph's clients, or nil for a message that no model reads.
 func readAGUI(data json.RawMessage) (map[string]any, error) {
 	var m aguiMessage
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -249,7 +249,7 @@ func readAGUI(data json.RawMessage) (map[string]any, error) {
 	return out, nil
 }
 
-// aguiContent returns content with its media in the form of the other clients.
+// aguiContent converts the media in the content of a message to the form of LangGraph's clients.
 func aguiContent(content json.RawMessage) (json.RawMessage, error) {
 	if !isArray(content) {
 		return content, nil

@@ -58,7 +58,7 @@ func TestAGUIHasTheEventsOfARun(t *testing.T) {
 	assert.Equal(t, message("h1", "user", "add 2 3"), snapshot[0])
 	assert.Equal(t, map[string]any{"type": "success"}, events[len(events)-1]["outcome"])
 
-	// The client sends the whole conversation again; only what is new is an input.
+	// The client sends the whole conversation again. Only the new message becomes an input.
 	again := append(append([]any{}, snapshot...), message("h2", "user", "add 4 5"))
 	_, events = w.agui("tools", map[string]any{"messages": again})
 	assert.Len(t, events[len(events)-2]["messages"], 8)

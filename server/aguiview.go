@@ -17,7 +17,7 @@ type aguiView struct {
 	given       map[string]json.RawMessage // the messages of the client, by id
 	replies     map[string]*aguiReply
 	steps       map[string]int             // the number of running tasks of each node
-	state       map[string]json.RawMessage // what the client knows; nil before the first snapshot
+	state       map[string]json.RawMessage // the state that the client has; nil before the first snapshot
 	values      map[string]json.RawMessage
 	questions   []interrupt
 	usage       usageMetadata
@@ -25,12 +25,12 @@ type aguiView struct {
 
 // An aguiReply is a message that is being streamed.
 type aguiReply struct {
-	text, reasoning bool // begun and not ended
+	text, reasoning bool // begun and not yet ended
 	calls           []*aguiCall
 }
 
 type aguiCall struct {
-	id, name, args string // args before the name is known
+	id, name, args string // args holds the arguments until name is known
 	begun          bool
 }
 
@@ -52,7 +52,7 @@ func (out *aguiEvents) add(kind string, fields map[string]any) {
 	*out = append(*out, fields)
 }
 
-// events returns the events for an event of the log.
+// events returns the AG-UI events for an event of the log.
 func (v *aguiView) events(e *runs.Event) (out []map[string]any, err error) {
 	var events aguiEvents
 	root := e.Path == ""
@@ -85,7 +85,7 @@ func (v *aguiView) started() map[string]any {
 	return map[string]any{"type": "RUN_STARTED", "threadId": v.thread, "runId": v.run, "protocolVersion": "1.0"}
 }
 
-// changed adds the state, or how it has changed. The messages have events of their own.
+// changed adds the whole state the first time, and then its differences. Messages have events of their own.
 func (v *aguiView) changed(e *runs.Event, out *aguiEvents) error {
 	values := map[string]json.RawMessage{}
 	if err := json.Unmarshal(e.Data, &values); err != nil {
@@ -124,14 +124,14 @@ func (v *aguiView) changed(e *runs.Event, out *aguiEvents) error {
 // pointerEscape escapes a part of a JSON pointer (RFC 6901).
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
-// stepped adds that a task has ended.
+// stepped adds the end of a node's step when the last of its tasks has ended.
 func (v *aguiView) stepped(e *runs.Event, out *aguiEvents) error {
 	var r resultEvent
 	if err := json.Unmarshal(e.Data, &r); err != nil {
 		return err
 	}
 	if v.steps[r.Name] == 0 {
-		return nil // a second question of the task
+		return nil // the task has ended before, with another question
 	}
 	if v.steps[r.Name]--; v.steps[r.Name] == 0 {
 		delete(v.steps, r.Name)
@@ -248,7 +248,7 @@ func (r *aguiReply) call(id string, d *toolCallChunk, out *aguiEvents) {
 	}
 }
 
-// finish ends what has begun of a message.
+// finish ends the parts of a message that have begun.
 func (r *aguiReply) finish(id string, out *aguiEvents) {
 	r.endReasoning(id, out)
 	if r.text {
@@ -263,7 +263,7 @@ func (r *aguiReply) finish(id string, out *aguiEvents) {
 	}
 }
 
-// A flatMessage is a message as the other clients see it.
+// A flatMessage is a message in the form of LangGraph's clients.
 type flatMessage struct {
 	ID      string          `json:"id"`
 	Type    string          `json:"type"`
@@ -302,7 +302,7 @@ func (v *aguiView) whole(m *messageEvent, out *aguiEvents) error {
 	return nil
 }
 
-// end adds the end of the run, after that of all that has begun.
+// end adds the end of the run, after the ends of all messages and steps that have begun.
 func (v *aguiView) end(e *runs.Event, out *aguiEvents) error {
 	var end runEnd
 	if err := json.Unmarshal(e.Data, &end); err != nil {
@@ -337,7 +337,7 @@ func (v *aguiView) failed(text, code string) []map[string]any {
 	return []map[string]any{out}
 }
 
-// finished returns the end of a run without an error.
+// finished returns the event for the end of a run without an error.
 func (v *aguiView) finished(end *runEnd) map[string]any {
 	outcome := map[string]any{"type": "success"}
 	switch {
@@ -363,7 +363,7 @@ func (v *aguiView) finished(end *runEnd) map[string]any {
 	return out
 }
 
-// waiting returns the ids of the calls of the last message, which the client answers.
+// waiting returns the ids of the tool calls in the last message. The client answers them.
 func (v *aguiView) waiting() (ids []string) {
 	var list []flatMessage
 	if json.Unmarshal(orNull(v.values[v.g.conversation()]), &list) != nil || len(list) == 0 {
@@ -375,7 +375,7 @@ func (v *aguiView) waiting() (ids []string) {
 	return ids
 }
 
-// messages returns the conversation. The messages of the client are as it wrote them.
+// messages returns the conversation. It returns the messages of the client unchanged.
 func (v *aguiView) messages() ([]json.RawMessage, error) {
 	var list []flatMessage
 	if err := json.Unmarshal(orNull(v.values[v.g.conversation()]), &list); err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// An answer that does not fit its question is refused in each way to give it, and the question stays open.
+// The server refuses an answer that does not fit its question, whichever request gives the answer. The question stays
+// open.
 func TestAnAnswerThatDoesNotFitItsQuestionIsRefused(t *testing.T) {
 	t.Parallel()
 	s, _ := asked(t, server.Options{Graphs: map[string]*graph.Graph{"helper": helper(t, memcheckpoint.New(memcheckpoint.Options{}))}, Runs: memruns.New()})
@@ -56,7 +57,8 @@ func TestAnAnswerThatDoesNotFitItsQuestionIsRefused(t *testing.T) {
 	assert.Empty(t, id)
 }
 
-// In the thread-centric protocol, an input is the answer to an open question. A message that is none changes nothing.
+// In the thread-centric protocol, an input is the answer to an open question. A message that does not fit the question
+// changes nothing.
 func TestAMessageIsRefusedWhileTheThreadWaitsForAnotherAnswer(t *testing.T) {
 	t.Parallel()
 	s, _ := asked(t, server.Options{Graphs: map[string]*graph.Graph{"helper": helper(t, memcheckpoint.New(memcheckpoint.Options{}))}, Runs: memruns.New()})
@@ -79,7 +81,7 @@ func TestAMessageIsRefusedWhileTheThreadWaitsForAnotherAnswer(t *testing.T) {
 	assert.NotNil(t, field(get(t, s, thread+"/runs/"+run+"/join"), "messages", 3), "an input that fits is the answer")
 }
 
-// A graph that asks for a number, with the schema of the answer.
+// counts returns a graph that asks for a number. The prompt has the schema of the answer.
 func counts(t *testing.T) *graph.Graph {
 	t.Helper()
 	type prompt struct {
@@ -99,8 +101,8 @@ func counts(t *testing.T) *graph.Graph {
 	return g
 }
 
-// JSON Schema takes 2.0 for an integer, and Go does not. The node gets the form that it can decode, whatever the way of
-// the answer.
+// For JSON Schema, 2.0 is an integer. Go cannot decode 2.0 into an int, so the node gets 2, whichever request gives the
+// answer.
 func TestANodeGetsTheCheckedFormOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(id string) (path, body string){

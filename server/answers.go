@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// checkAnswers refuses answers to questions that are not open. It leaves the check to the run if the run does not begin at
-// once, or not at the newest state.
+// checkAnswers refuses answers to questions that are not open. If the run does not begin at once, or not at the newest
+// state, the run checks its answers itself.
 func (c *call) checkAnswers(q *runRequest, thread string, g *served) error {
 	if q.Command == nil || q.at() != "" || q.AfterSeconds > 0 || len(answersByID(q.Command.Resume)) == 0 {
 		return nil
@@ -27,7 +27,7 @@ func (c *call) checkAnswers(q *runRequest, thread string, g *served) error {
 	}
 	snap, err := g.graph.Thread(thread).Snapshot(c.ctx())
 	if err != nil {
-		return nil //nolint:nilerr // a thread without a state, or the run says what is wrong
+		return nil //nolint:nilerr // the thread has no state, or the run will return the error
 	}
 	if err := checkIDs(q.Command.Resume, openQuestions(snap)); err != nil {
 		return invalid("command.resume: %v.", err)
@@ -35,8 +35,9 @@ func (c *call) checkAnswers(q *runRequest, thread string, g *served) error {
 	return nil
 }
 
-// readAnswers returns the answers to open questions: one for the only question, or one for each
-// id. An object is read as answers by id if all its keys are open questions, or have the form of ids.
+// readAnswers returns the answers to open questions. The JSON is the answer to the only question, or an object with one
+// answer for each id. An object is read as answers by id if all its keys are ids of open questions, or have the form of
+// such ids.
 func readAnswers(resume json.RawMessage, open []graph.Pause) (state.Update, error) {
 	var byID map[string]json.RawMessage
 	if json.Unmarshal(resume, &byID) == nil && len(byID) > 0 {
@@ -62,8 +63,8 @@ func readAnswers(resume json.RawMessage, open []graph.Pause) (state.Update, erro
 	return nil, &requestError{"RuntimeError", fmt.Sprintf("the thread has %d open questions; name the id of each answer", len(open))}
 }
 
-// checkIDs returns an error if all keys of an object have the form of ids of questions, and one of them is not open.
-// Such an object is not the answer to the open question: an answer to an old question must not reach another one.
+// checkIDs returns an error if all keys of an object have the form of ids of questions, and one of them is not open. Such
+// an object is not read as the answer to the only open question, because the client may have meant an older question.
 func checkIDs(resume json.RawMessage, open []graph.Pause) error {
 	for _, id := range slices.Sorted(maps.Keys(answersByID(resume))) {
 		if !isOpen(id, open) {

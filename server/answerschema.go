@@ -10,7 +10,7 @@ import (
 )
 
 // answerSchema returns the JSON schema of the answers to a question: the field "schema" of its prompt, or else the schema
-// of the type of its answers. It returns nil if it knows none, and if every JSON value is an answer.
+// of the type of its answers. It returns nil if the type is unknown or accepts every JSON value.
 func answerSchema(interrupt string, prompt json.RawMessage) json.RawMessage {
 	var own struct {
 		Schema json.RawMessage `json:"schema"`
@@ -28,7 +28,7 @@ func answerSchema(interrupt string, prompt json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// typeSchema returns the JSON schema of a type, for values that are decoded: no field is required.
+// typeSchema returns the JSON schema of a type as JSON is decoded into it: no field is required.
 func typeSchema(t reflect.Type) json.RawMessage {
 	b := &jsonform.SchemaBuilder{Input: true}
 	schema := b.Of(t)

@@ -27,7 +27,7 @@ type reviewNote struct {
 	Text string `json:"text"`
 }
 
-// asks returns a graph with one node, which asks.
+// asks returns a graph with one node, which asks the question.
 func asks[P, A any](t *testing.T, q *graph.Interrupt[P, A], prompt P) *graph.Graph {
 	t.Helper()
 	done := state.Last[bool]("done")

@@ -22,8 +22,9 @@ func safely(f func() error) (err error) {
 	return f()
 }
 
-// aside calls f on another goroutine, waits for its end, and returns its panic as an error. A stack grows with the deepest
-// call and rarely shrinks: so the goroutine of a run or a stream, which waits for long, keeps a small one.
+// aside calls f on another goroutine, waits for its end, and returns its panic as an error. The stack of a goroutine
+// grows with the deepest call and rarely shrinks. The goroutine of a run or a stream waits for long, and so keeps a small
+// stack.
 func aside(f func() error) error {
 	done := make(chan error, 1)
 	go func() {

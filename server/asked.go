@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// forRun returns the access with what a run asks for.
+// forRun returns the access with the fields that describe a run: Checkpoint, Resume, Goto and Update.
 func (a Access) forRun(q *runRequest) Access {
 	a.Checkpoint = q.at()
 	if q.Command == nil {
@@ -26,7 +26,7 @@ func (a Access) forRun(q *runRequest) Access {
 	return a
 }
 
-// forUpdates returns the access with what updates of a state ask for.
+// forUpdates returns the access with the fields that describe updates of a state: AsNode and Update.
 func (a Access) forUpdates(updates []stateUpdate) Access {
 	values := make([]json.RawMessage, len(updates))
 	for i, u := range updates {
@@ -38,7 +38,7 @@ func (a Access) forUpdates(updates []stateUpdate) Access {
 }
 
 // channelsOf returns the channels that updates name. An update is an object of values by channel, an array of such
-// objects, or an array of pairs of a channel and a value. What cannot be read has none: it is refused later.
+// objects, or an array of pairs of a channel and a value. channelsOf ignores an invalid update, which is refused later.
 func channelsOf(updates ...json.RawMessage) []string {
 	names := map[string]bool{}
 	for _, update := range updates {

@@ -80,7 +80,7 @@ func TestAuthorizeSeesWhatARunOrAnUpdateAsksFor(t *testing.T) {
 	}
 }
 
-// Authorize is asked about the same run in the same way, whichever protocol answers, and when the request is repeated.
+// The server asks Authorize about a run in the same way in each protocol, and when a request is repeated.
 func TestAuthorizeLetsARoleOnlyAnswer(t *testing.T) {
 	t.Parallel()
 	const thread = "4b0b7a2e-8b0c-4f0e-9a59-3c2d1c8d2f10"
@@ -166,7 +166,7 @@ func TestAuthorizeKeepsAnUpdateWithoutANodeFromPassingAQuestion(t *testing.T) {
 	assert.False(t, paid.Load(), "the question is open")
 }
 
-// A change of the runs of a cron is asked as a new cron is.
+// For a change of the runs of a cron, the server asks Authorize as it does for a new cron.
 func TestAuthorizeSeesTheChangedRunsOfACron(t *testing.T) {
 	t.Parallel()
 	s, err := server.New(server.Options{

@@ -57,7 +57,7 @@ func orEmpty(data json.RawMessage) json.RawMessage {
 	return data
 }
 
-// ensureAssistant makes the assistant that has the name of a graph.
+// ensureAssistant stores the assistant of a graph, unless it exists.
 func (s *Server) ensureAssistant(ctx context.Context, g *served) error {
 	at := now()
 	r := runs.Record{
@@ -77,7 +77,8 @@ func (s *Server) system(r *runs.Record) bool {
 	return g != nil && g.assistant == r.ID
 }
 
-// assistantOf returns the assistant with an id, or that of a graph with a name, for an action.
+// assistantOf returns the assistant with an id, or the own assistant of the graph with this name, if the user may do the
+// action.
 func (c *call) assistantOf(action Action, id string) (runs.Record, error) {
 	if g := c.s.graphs[id]; g != nil {
 		id = g.assistant
@@ -121,8 +122,8 @@ func (b *assistantBody) check() error {
 	return errors.Join(object("config", b.Config), object("context", b.Context), object("metadata", b.Metadata))
 }
 
-// configure sets the configuration of an assistant. The context is also what a graph reads as
-// the configurable values, and the other way round.
+// configure sets the configuration of an assistant. If only one of the context and config.configurable has values, the
+// other one gets the same values.
 func (d *assistantData) configure(config, ctx json.RawMessage) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(orEmpty(config), &fields); err != nil {
@@ -322,7 +323,7 @@ func (c *call) assistantQuery() (assistantSearch, runs.Query, error) {
 	return b, q, b.query(&q, assistantOrders)
 }
 
-// searchAssistants also finds the assistants of graphs, which have no owner.
+// searchAssistants sends the assistants that a query finds.
 func (c *call) searchAssistants() error {
 	b, q, err := c.assistantQuery()
 	if err != nil {
@@ -348,8 +349,8 @@ func (c *call) searchAssistants() error {
 	return c.send(out)
 }
 
-// visibleAssistants returns the page of the assistants that the user may see: its own, and those of the
-// graphs.
+// visibleAssistants returns the page of the assistants that the user may see: the user's own ones, and those of the
+// graphs, which have no owner.
 func (c *call) visibleAssistants(q runs.Query) ([]runs.Record, int, error) {
 	var system []string
 	for _, g := range c.s.graphs {

@@ -26,7 +26,7 @@ import (
 type attack struct {
 	method, path, body string
 	header             map[string]string
-	want               int // 0: any status of 4xx
+	want               int // 0 accepts any status of 4xx
 }
 
 // send sends a raw request as ann, and returns the status and the body.
@@ -55,7 +55,7 @@ func (a *attack) send(t *testing.T, base string, client *http.Client) (int, stri
 	return resp.StatusCode, string(data)
 }
 
-// named are attacks with a known answer.
+// named returns attacks for which the status of the response is known.
 func named(thread string) []attack {
 	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
 	long := strings.Repeat("x", 5000)
@@ -119,7 +119,7 @@ func named(thread string) []attack {
 	}
 }
 
-// generated are attacks on each route: hostile ids, and bodies that are not the JSON of a request.
+// generated returns attacks on each route: hostile ids, and bodies that are not the JSON of a request.
 func generated(thread string) []attack {
 	ids := []string{"x", "%00", "..%2f..%2fetc", "%27%20or%201=1", "00000000-0000-0000-0000-00000000000g", strings.Repeat("a", 3000), "%F0%9F%92%A3", "1%0d%0aX-Evil:%201"}
 	bodies := []string{"{", "null", `"text"`, "1e999", `{"metadata":}`, "\xff\xfe", `{"metadata":[],"values":3,"ids":"x","limit":"x","params":1,"id":"x","namespace":1,"config":7,"thread_ids":1,"version":"x","channels":1,"checkpoint":1,"scope":1}`}
@@ -141,7 +141,7 @@ func generated(thread string) []attack {
 		}
 		path = strings.NewReplacer("{thread}", thread, "{assistant}", uuid.New(), "{run}", uuid.New(), "{cron}", uuid.New(), "{checkpoint}", uuid.New()).Replace(path)
 		if strings.HasSuffix(path, "/copy") || strings.HasSuffix(path, "/stream") && strings.HasPrefix(path, "/runs/") && path != "/runs/stream" {
-			continue // they read no body
+			continue // these routes read no body
 		}
 		for _, body := range bodies {
 			out = append(out, attack{method: method, path: path, body: body})
@@ -150,8 +150,8 @@ func generated(thread string) []attack {
 	return out
 }
 
-// Each hostile request is refused with a status of 4xx and a text without internals. Afterwards the
-// server holds no more goroutines, memory and connections than before.
+// The server refuses each hostile request with a status of 4xx and a text without internals. Afterwards it holds no more
+// goroutines than before, and little more memory.
 func TestAttacksAreRefused(t *testing.T) { //nolint:paralleltest // it counts the goroutines of the process
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	var logged bytes.Buffer
@@ -164,7 +164,7 @@ func TestAttacksAreRefused(t *testing.T) { //nolint:paralleltest // it counts th
 			o.Logger = logger
 		})
 		servers[kind], threads[kind] = web, ask(t, web, "ann", http.MethodPost, "/threads", nil).field(t, "thread_id")
-		refused(t, web, client, named(threads[kind])) // opens what the server and its store keep open
+		refused(t, web, client, named(threads[kind])) // before the count, so that the server and its store have opened their connections
 	}
 	before := use(client, servers)
 	t.Run("stores", func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestAttacksAreRefused(t *testing.T) { //nolint:paralleltest // it counts th
 	t.Logf("goroutines: %d before, %d after; heap: %d KiB before, %d KiB after", before.goroutines, after.goroutines, before.heap>>10, after.heap>>10)
 }
 
-// refused sends attacks one after the other.
+// refused sends attacks one after the other, and checks that each is refused.
 func refused(t *testing.T, web *httptest.Server, client *http.Client, attacks []attack) {
 	t.Helper()
 	for _, a := range attacks {
@@ -204,7 +204,7 @@ func refused(t *testing.T, web *httptest.Server, client *http.Client, attacks []
 	}
 }
 
-// abandoned opens connections and sends no more on them. The servers close each of them.
+// abandoned opens connections with requests that never end. The servers close each connection.
 func abandoned(t *testing.T, servers map[string]*httptest.Server, threads map[string]string) {
 	t.Helper()
 	var ends sync.WaitGroup
@@ -217,7 +217,7 @@ func abandoned(t *testing.T, servers map[string]*httptest.Server, threads map[st
 	ends.Wait()
 }
 
-// silent are the beginnings of requests that never end.
+// silent returns the beginnings of requests that never end.
 func silent(thread string) []string {
 	upgrade := []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="}
 	events := "/threads/" + thread + "/stream/events"
@@ -227,20 +227,20 @@ func silent(thread string) []string {
 		head("POST", "/threads", "", "Content-Length: 100"),
 		head("POST", "/runs/stream", "ann", "Transfer-Encoding: chunked") + "5\r\n{\"ass",
 		head("POST", events, "ann", "Content-Length: 100") + "{",
-		head("GET", events, "ann", upgrade...),                              // answers no ping
+		head("GET", events, "ann", upgrade...),                              // a client that answers no ping
 		head("GET", events, "ann", upgrade...) + "\x81\xfe\x40\x00mask{",    // half a message
 		head("GET", events, "ann", upgrade...) + "\x81\x05hello",            // a message without a mask
 		head("GET", events, "ann", upgrade...) + "\xff\xff\xff\xff\xff\xff", // no frame at all
 	}
 }
 
-// used is what a process uses.
+// used is the use of resources by the process.
 type used struct {
 	goroutines int
 	heap       uint64
 }
 
-// use closes the idle connections of the clients and returns what remains.
+// use closes the idle connections of the clients and returns the resources that are still in use.
 func use(client *http.Client, servers map[string]*httptest.Server) used {
 	client.CloseIdleConnections()
 	for _, web := range servers {

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// A failedAttempt is an attempt of a task under node.Retry that another one followed.
+// A failedAttempt is a failed attempt of a task under node.Retry, after which the task was tried again.
 type failedAttempt struct {
 	Attempt int       `json:"attempt"`
 	Error   string    `json:"error"`
@@ -20,7 +20,7 @@ type attemptEvent struct {
 	failedAttempt
 }
 
-// A triedError is emitted by a run whose node is tried again. Clients do not get it.
+// A triedError is the value that a run emits if a node is tried again. Clients do not get it.
 type triedError struct {
 	attempt int
 	err     error
@@ -30,9 +30,9 @@ var attemptHooks = &graph.Hooks{
 	Retry: func(ctx context.Context, attempt int, err error) { graph.Emit(ctx, triedError{attempt, err}) },
 }
 
-// attempt writes that an attempt of a task has failed.
+// attempt writes the event of a failed attempt of a task.
 func (r *recorder) attempt(sc *scope, at *graph.Place, e triedError) error {
-	delete(r.unnamed, placeKey(at)) // what follows is another reply
+	delete(r.unnamed, placeKey(at)) // the next attempt writes another reply
 	if isInner(at.Task) {
 		return r.write(sc, at, kindCut, struct{}{})
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The studio gets the attempts of a node that failed and was run again. Clients do not.
+// The studio shows the failed attempts of a node that was tried again. Clients do not get them.
 func TestFailedAttemptsAreShownToTheStudioOnly(t *testing.T) {
 	t.Parallel()
 	text, calls := state.LastWins[string]("text"), atomic.Int32{}

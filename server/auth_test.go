@@ -76,7 +76,7 @@ type reply struct {
 	body   string
 }
 
-// ask sends a request of a user. A stream is read for a moment.
+// ask sends a request of a user. It reads an event stream for 300 ms.
 func ask(t *testing.T, web *httptest.Server, user, method, path string, body any) reply {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -128,7 +128,7 @@ func (o owned) in(path string) string {
 
 const secret = "a-secret-of-ann"
 
-// fill makes objects of each kind.
+// fill creates an object of each kind.
 func fill(t *testing.T, web *httptest.Server, user string) owned {
 	t.Helper()
 	meta := map[string]any{"note": secret}
@@ -147,7 +147,7 @@ func fill(t *testing.T, web *httptest.Server, user string) owned {
 	return o
 }
 
-// bodyFor returns a valid body for a path, or nil for a path that takes none.
+// bodyFor returns a valid body for a path, or nil for a path that reads none.
 func bodyFor(method, path string, o owned) any {
 	if method == http.MethodGet {
 		return nil
@@ -200,7 +200,7 @@ func allRoutes() [][2]string {
 	return out
 }
 
-// Each route answers a user about the objects of another one as about objects that do not exist.
+// For the objects of another user, each route gives the same answer as for objects that do not exist.
 func TestObjectsOfAnotherUserDoNotExist(t *testing.T) {
 	t.Parallel()
 	for kind := range openStores {
@@ -225,7 +225,7 @@ func TestObjectsOfAnotherUserDoNotExist(t *testing.T) {
 	}
 }
 
-// hidden sends a request of bob for the objects of ann.
+// hidden sends a request of bob for the objects of ann, and compares the answer with that for objects that do not exist.
 func hidden(t *testing.T, web *httptest.Server, method, path string, ann owned) {
 	t.Helper()
 	nobody := owned{uuid.New(), uuid.New(), uuid.New(), uuid.New(), uuid.New()}
@@ -237,7 +237,7 @@ func hidden(t *testing.T, web *httptest.Server, method, path string, ann owned) 
 	assert.Equal(t, withoutIDs(want, nobody), withoutIDs(got, ann))
 }
 
-// unchanged proves that ann still has what fill made.
+// unchanged proves that ann still has the objects that fill created.
 func unchanged(t *testing.T, web *httptest.Server, ann owned) {
 	t.Helper()
 	state := ask(t, web, "ann", http.MethodGet, "/threads/"+ann.thread+"/state", nil)
@@ -247,10 +247,10 @@ func unchanged(t *testing.T, web *httptest.Server, ann owned) {
 	assert.Equal(t, "1", strings.TrimSpace(ask(t, web, "ann", http.MethodPost, "/runs/crons/count", map[string]any{}).body))
 }
 
-// withoutIDs returns a body without the ids of the request, and without those of new objects.
+// withoutIDs returns a body with the ids of the request replaced. If the request succeeded, it returns "".
 func withoutIDs(r reply, o owned) string {
 	if r.status == http.StatusOK {
-		return "" // the objects are those of the user itself
+		return "" // bob got objects of his own
 	}
 	return strings.NewReplacer(o.assistant, "ID", o.thread, "ID", o.run, "ID", o.cron, "ID", o.checkpoint, "ID").Replace(r.body)
 }
@@ -295,7 +295,7 @@ func TestAuthorizeFiltersAndStamps(t *testing.T) {
 	assert.Equal(t, http.StatusNoContent, ask(t, web, "kim:red admin", http.MethodDelete, "/threads/"+o.thread, nil).status)
 }
 
-// A user that waits for a thread does not see it when another user creates it.
+// A user that reads the stream of a thread that does not exist yet gets no events if another user creates the thread.
 func TestStreamOfAThreadThatAnotherUserCreates(t *testing.T) {
 	t.Parallel()
 	_, web := testServer(t, nil)
@@ -337,7 +337,7 @@ func TestAuthMustNameTheUser(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, ask(t, web, "", http.MethodPost, "/threads/search", map[string]any{}).status)
 }
 
-// Threads that Go code runs have no owner: a user who knows an id does not get their states.
+// Threads that Go code runs have no owner: a user who knows the id of such a thread does not get its states.
 func TestThreadsOfGoCodeAreNotTaken(t *testing.T) {
 	t.Parallel()
 	var graphs map[string]*graph.Graph

@@ -24,11 +24,11 @@ func (c *call) read() ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", errUnread, err)
 	}
 	c.bodyRead = true
-	_ = c.w.rc.SetReadDeadline(time.Time{}) // a stream has no end
+	_ = c.w.rc.SetReadDeadline(time.Time{}) // the read deadline does not apply to the response, which may be a stream
 	return data, nil
 }
 
-// hold counts bytes of the body, until release.
+// hold counts bytes of the body for the user, until release.
 func (c *call) hold(n int64) error {
 	err := c.s.accounts.takeBytes(c.user.ID, n, c.bytes, c.s.o.Auth != nil)
 	if err == nil {
@@ -37,13 +37,14 @@ func (c *call) hold(n int64) error {
 	return err
 }
 
-// release ends the count of the body: the request has ended, or the run that it asks for counts.
+// release ends the count of the body: the request has ended, or its run counts the bytes now.
 func (c *call) release() {
 	c.s.accounts.giveBytes(c.user.ID, c.bytes)
 	c.bytes = 0
 }
 
-// A heldBody counts a body as it arrives: a client that announces a length and sends nothing takes no room.
+// A heldBody counts the bytes of a body as they arrive, so that a client that announces a length and sends nothing takes
+// no room.
 type heldBody struct {
 	c    *call
 	body io.Reader

@@ -22,12 +22,12 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A Refusal is an error that a client is told, with the status of the response.
+// A Refusal is an error that the server sends to the client, with the status of the response.
 // See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#serverrefusal.
 type Refusal struct {
 	Status int
 	Detail string
-	// RetryAfter is the time after which the client may try again. Zero means that it is not told.
+	// RetryAfter is the time after which the client may try again. If it is zero, the response has no Retry-After header.
 	RetryAfter time.Duration
 	// Body is the body of the response, as JSON. Nil means {"detail": Detail}.
 	Body any
@@ -50,7 +50,7 @@ func isOutage(err error) bool {
 	return unavailable.Is(err) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errStoreSilent)
 }
 
-// isOutage reports whether a request has failed because of an outage, and not because the client has left.
+// isOutage reports whether a request has failed because of an outage of a store, and the client is still connected.
 func (c *call) isOutage(err error) bool { return isOutage(err) && c.ctx().Err() == nil }
 
 // outageRefusal is the refusal of a request that needs a store which cannot be used.
@@ -58,7 +58,7 @@ func outageRefusal() *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Detail: unavailableText, RetryAfter: outagePause}
 }
 
-// drainRefusal is the refusal of a request because this server ends. Another one may answer it.
+// drainRefusal is the refusal of a request because this server shuts down. Another server may answer the request.
 func drainRefusal(more string) *Refusal {
 	return &Refusal{Status: http.StatusServiceUnavailable, Detail: "The server is shutting down." + more, RetryAfter: time.Second}
 }
@@ -88,8 +88,8 @@ type call struct {
 	route string // the pattern of the path, for metrics
 	// bodyRead says that the whole body was read.
 	bodyRead bool
-	bytes    int64 // of the body, as the account of the user has them
-	// action is what the request does, and filter that of the last object that was read.
+	bytes    int64 // of the body, as they count for the user
+	// action is the operation of the request, and filter is the filter of the last record that was read.
 	action Action
 	filter Filter
 }
@@ -128,7 +128,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(c.w, r.WithContext(withUser(ctx, c.user.ID)))
 }
 
-// securityHeaders are those of each response. A page may replace the policy of its content.
+// securityHeaders are the headers of each response. A page may replace the content security policy.
 var securityHeaders = http.Header{
 	"X-Content-Type-Options":  {"nosniff"},
 	"Content-Security-Policy": {"default-src 'none'; frame-ancestors 'none'"},
@@ -169,7 +169,7 @@ func (c *call) authenticate() error {
 		if ip, _, err := net.SplitHostPort(c.r.RemoteAddr); err == nil && !isLoopback(ip) {
 			return refuse(http.StatusForbidden, "This server has no authentication and accepts only requests from its own machine. Set Options.Auth.")
 		}
-		// A proxy on this machine makes the requests of everybody look like its own.
+		// If a proxy runs on this machine, the requests of all its clients come from this machine.
 		for _, name := range forwarded {
 			if c.r.Header.Get(name) != "" {
 				return refuse(http.StatusForbidden, "This server has no authentication, and the request came through a proxy. Set Options.Auth.")
@@ -200,7 +200,7 @@ func (c *call) identify() error {
 	return c.s.admit(user)
 }
 
-// admit counts a request of a user.
+// admit counts a request for a user, and returns an error if there are too many.
 func (s *Server) admit(user User) error {
 	if s.o.Auth == nil {
 		return nil
@@ -255,7 +255,7 @@ func (c *call) checkOrigin(origin string) error {
 // maxLoggedOrigins bounds the lines that clients can make the server log about origins.
 const maxLoggedOrigins = 32
 
-// logOrigin logs that an origin was refused, once for each origin. The browser tells the page nothing.
+// logOrigin logs once for each origin that a request was refused, because the browser does not tell the page the reason.
 func (s *Server) logOrigin(origin, cure string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -286,7 +286,7 @@ func (s *Server) route(path string, methods map[string]endpoint) {
 	})
 }
 
-// fail sends an error. The text of an error that is not meant for the client is logged.
+// fail sends an error. It logs the text of an error that is not meant for the client.
 func (c *call) fail(err error) {
 	refusal := c.refusal(err)
 	status, body := refusal.Status, refusal.Body
@@ -305,7 +305,7 @@ func (c *call) fail(err error) {
 	}
 }
 
-// refusal returns what the client is told of an error.
+// refusal returns the response to the client for an error.
 func (c *call) refusal(err error) *Refusal {
 	refusal, ok := errors.AsType[*Refusal](err)
 	var tooLarge *http.MaxBytesError
@@ -339,13 +339,13 @@ func (c *call) refusal(err error) *Refusal {
 	if refusal.RetryAfter > 0 {
 		c.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(refusal.RetryAfter.Seconds()))))
 	}
-	if c.r.ContentLength != 0 && !c.bodyRead { // a body that nobody needs is not awaited
+	if c.r.ContentLength != 0 && !c.bodyRead { // do not read the rest of the body for the next request
 		c.w.Header().Set("Connection", "close")
 	}
 	return refusal
 }
 
-// whyInvalid returns the text of a [runs.ErrInvalid] without that of the store, which names its file.
+// whyInvalid returns the text of a [runs.ErrInvalid] without the text that the store adds, which names its file.
 func whyInvalid(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if errors.Unwrap(err) == runs.ErrInvalid { //nolint:errorlint // the innermost error is wanted
@@ -376,7 +376,7 @@ func (c *call) sendNothing() error {
 	return nil
 }
 
-// id returns a UUID of the path.
+// id returns a UUID from the path.
 func (c *call) id(name string) (string, error) {
 	id := c.r.PathValue(name)
 	if !isUUID(id) {
@@ -406,8 +406,8 @@ func (c *call) flag(name string) bool {
 	return v == "true" || v == "1" || v == "True"
 }
 
-// change replaces a record by what f makes of it. It repeats f if the record was changed
-// meanwhile.
+// change replaces a record by the result of f. If another call has changed the record meanwhile, change reads the record
+// and calls f again.
 func (s *Server) change(ctx context.Context, kind runs.Kind, id string, f func(*runs.Record) error) (runs.Record, error) {
 	for {
 		r, err := s.o.Runs.Get(ctx, kind, id)
@@ -433,7 +433,7 @@ func object(name string, data json.RawMessage) error {
 	return invalid("The field %s is not an object.", name)
 }
 
-// merged returns a JSON object with the fields of another one, which replace its own.
+// merged returns the JSON object a with the fields of b, which replace fields of the same name.
 func merged(a, b json.RawMessage) (json.RawMessage, error) {
 	out := map[string]json.RawMessage{}
 	for _, data := range []json.RawMessage{a, b} {

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// A cancelled run has not failed, and so its node has not failed either.
+// A cancelled run has not failed, so its node has no error.
 func TestTheNodeOfACancelledRunHasNoError(t *testing.T) {
 	t.Parallel()
 	writing := make(chan struct{})

@@ -21,7 +21,7 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// The tests of this file are for mistakes that real clients have shown.
+// The tests of this file are for mistakes that were found with real clients.
 
 // exchange sends a request and decodes the answer.
 func exchange(t *testing.T, method, url, body string, into any) {
@@ -78,7 +78,7 @@ func TestCronsAreFoundByWhetherTheyAreEnabled(t *testing.T) {
 	}
 }
 
-// The SDK for JavaScript reads an event at each empty line once it has seen an id.
+// Once the SDK for JavaScript has seen an id, it reads an event at each empty line.
 func TestHeartbeatsEndNoEvent(t *testing.T) {
 	t.Parallel()
 	graphs, err := protocolgraphs.New(memcheckpoint.New(memcheckpoint.Options{}))
@@ -107,7 +107,8 @@ func TestHeartbeatsEndNoEvent(t *testing.T) {
 	assert.Positive(t, beats)
 }
 
-// Version 2.0.0 of the SDK for JavaScript sends a JSON array, that for Python an empty value.
+// For the stream modes, version 2.0.0 of the SDK for JavaScript sends a JSON array, and the SDK for Python an empty
+// value.
 func TestModesOfJoinedStreams(t *testing.T) {
 	t.Parallel()
 	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), replaytest.NewGate())
@@ -146,7 +147,8 @@ func TestMessageMayBeARoleAndAText(t *testing.T) {
 	}
 }
 
-// Clients of the thread-centric protocol cannot ask for a resumable run. Another page reads such a run from its beginning.
+// Clients of the thread-centric protocol cannot ask for a resumable run. Another page can still read such a run from its
+// beginning.
 func TestARunOfACommandIsJoinedFromItsBeginning(t *testing.T) {
 	t.Parallel()
 	base := serve(t, memcheckpoint.New(memcheckpoint.Options{}), memruns.New(), replaytest.NewGate())

@@ -39,12 +39,12 @@ type commandBody struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 
-	bytes int64 // of a large command of a WebSocket, as the account of the user has them
-	after int64 // the number of the last event before those of the run that the command starts
+	bytes int64 // of a large command of a WebSocket, as they count for the user
+	after int64 // the number of the last event before the events of the run that the command starts
 }
 
-// command executes a command of the thread-centric protocol. Errors of commands come with the
-// status 200, and those of malformed commands with 400.
+// command executes a command of the thread-centric protocol. A failed command has the status 200, and a malformed one the
+// status 400.
 func (c *call) command() error {
 	thread, err := c.id("thread")
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *call) command() error {
 	return c.send(c.response(log, &b, result, err))
 }
 
-// check finds what is wrong with a command.
+// check returns an error if a command is malformed.
 func (b *commandBody) check() error {
 	var id int64
 	if err := json.Unmarshal(orNull(b.ID), &id); err != nil || b.Method == "" || len(b.ID) == 0 {
@@ -87,14 +87,14 @@ func (b *commandBody) check() error {
 
 // answer executes a command and returns its response.
 func (c *call) answer(log *threadLog, b *commandBody) map[string]any {
-	if c.s.o.ReadOnly && b.Method != treeCommand { // a WebSocket begins with a request that only reads
+	if c.s.o.ReadOnly && b.Method != treeCommand { // the request of a WebSocket is a GET, which a read-only server accepts
 		return commandFailure(b.ID, &commandError{codeDenied, errReadOnly.Detail})
 	}
 	result, err := c.execute(log, b)
 	return c.response(log, b, result, err)
 }
 
-// response returns the response to a command, and logs an error that the client is not told.
+// response returns the response to a command, and logs an error whose text the client does not get.
 func (c *call) response(log *threadLog, b *commandBody, result any, err error) map[string]any {
 	if err != nil {
 		if _, ok := errors.AsType[*Refusal](err); !ok && !errors.As(err, new(*commandError)) && c.ctx().Err() == nil {
@@ -105,12 +105,12 @@ func (c *call) response(log *threadLog, b *commandBody, result any, err error) m
 	return c.success(log, b, result)
 }
 
-// success returns the response to a command. The questions up to its applied_through_seq are old for a client that reads the
-// events of the run: no event says that a question was answered.
+// success returns the response to a command. No event says that a question was answered, so a client that reads the
+// events of the run takes the questions up to applied_through_seq as answered.
 func (c *call) success(log *threadLog, b *commandBody, result any) map[string]any {
 	seq := lastSeq(b.after)
 	if _, err := c.getFor(ActionRead, runs.Thread, log.thread); err != nil {
-		seq = 0 // the client does not learn that a thread of another user has events
+		seq = 0 // hide from the client that a thread of another user has events
 	}
 	return map[string]any{
 		"type": "success", "id": b.ID, "result": result, "meta": map[string]any{"thread_id": log.thread, "applied_through_seq": seq},
@@ -155,8 +155,8 @@ type startParams struct {
 	Older     string          `json:"multitaskStrategy"` // the name in older clients
 }
 
-// startCommand starts a run. It creates the thread if there is none. If the thread waits for an
-// answer, the input is the answer. An input that does not fit the question is refused.
+// startCommand starts a run. It creates the thread if there is none. If the thread has an open question, the input is the
+// answer, and an input that does not fit the question is refused.
 func (c *call) startCommand(log *threadLog, b *commandBody) (any, error) {
 	var p startParams
 	if err := json.Unmarshal(orEmpty(b.Params), &p); err != nil {
@@ -191,7 +191,7 @@ func (c *call) startCommand(log *threadLog, b *commandBody) (any, error) {
 
 const waitBusy = 5 * time.Second
 
-// waitIdle waits a while for the end of the runs of a thread, so that their questions are known.
+// waitIdle waits up to waitBusy for the end of the runs of a thread, so that their questions are known.
 func (c *call) waitIdle(thread string) {
 	timer := time.NewTimer(waitBusy)
 	defer timer.Stop()
@@ -219,7 +219,7 @@ func (c *call) waitIdle(thread string) {
 	}
 }
 
-// waitShared waits a while for the end of the runs of a thread, whichever servers have them.
+// waitShared waits up to waitBusy for the end of the runs of a thread, whichever servers execute them.
 func (c *call) waitShared(thread string) {
 	ctx, cancel := context.WithTimeout(c.ctx(), waitBusy)
 	defer cancel()
@@ -232,12 +232,12 @@ func (c *call) waitShared(thread string) {
 	}
 }
 
-// idleSnapshot waits a while for the end of the runs of a thread, and returns its newest state, or
-// nil if there is none.
+// idleSnapshot waits up to waitBusy for the end of the runs of a thread, and returns its newest state, or nil if there is
+// none.
 func (c *call) idleSnapshot(thread string) (*graph.Snapshot, error) {
-	if _, err := c.getFor(ActionRead, runs.Thread, thread); err != nil { // the run itself is allowed when it starts
+	if _, err := c.getFor(ActionRead, runs.Thread, thread); err != nil { // the permission for the run is checked when the run starts
 		if isNotFound(err) {
-			return nil, nil // the run creates the thread, or says that it is hidden
+			return nil, nil // the run will create the thread, or refuse a hidden one
 		}
 		return nil, err
 	}
@@ -311,7 +311,7 @@ func (c *call) respond(log *threadLog, b *commandBody) (any, error) {
 		if !known {
 			return nil, &commandError{codeNoInterrupt, "The thread has no open question " + shortened(id) + "."}
 		}
-		if _, err := stored.CheckAnswer(prompt, answer); err != nil { // the run takes the checked form
+		if _, err := stored.CheckAnswer(prompt, answer); err != nil { // the run itself converts the answer to the checked form
 			return nil, &commandError{codeInvalid, "Question " + id + ": " + err.Error() + "."}
 		}
 	}

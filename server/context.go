@@ -9,9 +9,8 @@ import (
 
 type contextKey struct{}
 
-// Context returns what a client gave a run as its context, or as config.configurable, together
-// with the values of its assistant. Fields that T does not have are ignored. Outside a run of a
-// server it returns the zero value.
+// Context returns the context that a client gave a run, or the values of config.configurable, together with the values of
+// the run's assistant. Fields that T does not have are ignored. Outside a run of a server it returns the zero value.
 func Context[T any](ctx context.Context) (T, error) {
 	var out T
 	data, ok := ctx.Value(contextKey{}).(json.RawMessage)

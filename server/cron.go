@@ -43,7 +43,7 @@ type cronData struct {
 	Next              *time.Time
 	// Sent is the digest of the request that made the cron, if it had an Idempotency-Key.
 	Sent string `json:",omitempty"`
-	// User made the cron, if it is not the owner.
+	// User is the user that made the cron, if another user owns it.
 	User        string   `json:",omitempty"`
 	Permissions []string // of the user that made the cron
 }
@@ -57,7 +57,7 @@ func readCron(r runs.Record) (cron, cronData, error) {
 	}, d, err
 }
 
-// onDone returns what becomes of the thread of each run, as clients read it.
+// onDone returns the value of on_run_completed as clients read it. It is nil if the cron has a thread.
 func (d *cronData) onDone() *string {
 	if d.Thread != "" {
 		return nil
@@ -65,7 +65,7 @@ func (d *cronData) onDone() *string {
 	return optional(d.OnDone)
 }
 
-// plan sets the time of the next run after a time. It is nil when there is none.
+// plan sets Next to the time of the first run after a time, or to nil if there is none.
 func (d *cronData) plan(after time.Time) error {
 	zone := time.UTC
 	if d.Timezone != nil && *d.Timezone != "" {
@@ -190,8 +190,7 @@ func (s *Server) resumeCrons() error {
 	return nil
 }
 
-// schedule starts the timer of a cron instead of the one that it had. Without a time, there is
-// none.
+// schedule replaces the timer of a cron. If next is nil, the cron has no timer.
 func (s *Server) schedule(id string, next *time.Time) {
 	if s.o.Queue != nil {
 		s.scheduleShared(id, next)
@@ -248,15 +247,15 @@ func (s *Server) scheduleShared(id string, next *time.Time) {
 		return
 	}
 	if err := s.o.Queue.Add(s.ctx, runs.Job{Kind: runs.JobCron, Key: id, At: *next}); err != nil && s.ctx.Err() == nil {
-		s.o.Logger.Error("server: a cron has no job yet", "cron", id, "error", err) // a sweep adds it
+		s.o.Logger.Error("server: a cron has no job yet", "cron", id, "error", err) // a sweep will add it
 	}
 }
 
-// lateCron is the time for which the run of a cron is tried again.
+// lateCron is the time for which a server tries to start a run of a cron.
 const lateCron = time.Minute
 
-// fireAt starts the run of a cron for a time, and plans the next one. If a server dies in between,
-// another one does the rest: the id of the run keeps it from starting twice.
+// fireAt starts the run of a cron for a time, and plans the next one. If a server dies in between, another one continues:
+// the id of the run depends on the time, so the run cannot start twice.
 func (s *Server) fireAt(ctx context.Context, id string, at time.Time) error {
 	r, err := s.o.Runs.Get(ctx, runs.Cron, id)
 	if errors.Is(err, runs.ErrNotFound) {
@@ -274,7 +273,7 @@ func (s *Server) fireAt(ctx context.Context, id string, at time.Time) error {
 	}
 	_, err = s.change(ctx, runs.Cron, id, func(r *runs.Record) error {
 		if _, d, err = readCron(*r); err != nil || d.Next == nil || !d.Next.Equal(at) {
-			return err // it was changed meanwhile
+			return err // the cron was changed meanwhile
 		}
 		err := d.plan(now())
 		r.Updated, r.Data = now(), encoded(d)
@@ -289,7 +288,7 @@ func (s *Server) fireAt(ctx context.Context, id string, at time.Time) error {
 	return err
 }
 
-// startFired starts the run of a cron for a time, unless it has been started. An error says that it is tried again.
+// startFired starts the run of a cron for a time, unless it has been started. After an error, the job is tried again.
 func (s *Server) startFired(ctx context.Context, r runs.Record, d *cronData, at time.Time) error {
 	late := time.Since(at) >= lateCron
 	if r.Graph != "" && s.graphs[r.Graph] == nil && !late { // a server that has the graph starts the run
@@ -306,7 +305,7 @@ func (s *Server) startFired(ctx context.Context, r runs.Record, d *cronData, at 
 	return nil
 }
 
-// startCron starts the run of a cron. The run has the id unless that is empty.
+// startCron starts the run of a cron. The run gets the id, or a new one if id is empty.
 func (s *Server) startCron(ctx context.Context, r runs.Record, d *cronData, id string) error {
 	var q runRequest
 	if err := json.Unmarshal(d.Payload, &q); err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A cronlessStore fails once to change a cron.
+// A cronlessStore fails the first time that a cron is changed.
 type cronlessStore struct {
 	*memruns.Store
 	failed atomic.Bool
@@ -31,7 +31,7 @@ func (s *cronlessStore) Update(ctx context.Context, r runs.Record) (int64, error
 	return s.Store.Update(ctx, r)
 }
 
-// A job of a cron that is executed again, after the run of the cron has ended, does not start the run again.
+// If the job of a cron is executed again after the run of the cron has ended, the run is not started again.
 func TestCronThatIsTriedAgainFiresOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

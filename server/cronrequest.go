@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A cronBody is the part of the request for a cron that is not the request of its runs.
+// A cronBody has the fields of a request for a cron that are not fields of its runs' request.
 type cronBody struct {
 	Schedule *string         `json:"schedule"`
 	Timezone *string         `json:"timezone"`
@@ -27,7 +27,7 @@ type cronBody struct {
 	Metadata json.RawMessage `json:"metadata"`
 }
 
-// readCronRequest reads the request for a cron, or the changes of one.
+// readCronRequest reads the request for a new cron, or for changes of a cron.
 func readCronRequest(data json.RawMessage) (b cronBody, q runRequest, err error) {
 	if err := errors.Join(json.Unmarshal(data, &b), json.Unmarshal(data, &q)); err != nil {
 		return b, q, invalid("The body cannot be read: %v.", err)
@@ -62,7 +62,7 @@ func (c *call) createCron() error {
 	return c.sendCron(r)
 }
 
-// newCron reads the request for a cron, and checks it. The record has no id yet, and is without the data.
+// newCron reads the request for a cron, and checks it. The record has no id yet, and its Data is not set.
 func (c *call) newCron(data json.RawMessage) (r runs.Record, d cronData, err error) {
 	b, q, err := readCronRequest(data)
 	if err != nil {
@@ -83,8 +83,8 @@ func (c *call) newCron(data json.RawMessage) (r runs.Record, d cronData, err err
 	return r, d, nil
 }
 
-// insertOnce stores a cron, or returns the one that an earlier request with the same id and the same data has made. It calls
-// other with one that was made by another request.
+// insertOnce stores a cron. If the id exists and was stored for the same data, it returns the existing cron. If the id
+// was stored for other data, it calls other.
 func (c *call) insertOnce(r runs.Record, d cronData, data json.RawMessage, other func(found runs.Record) (runs.Record, error)) (runs.Record, error) {
 	d.Sent = digest(data)
 	for range 2 {
@@ -93,7 +93,7 @@ func (c *call) insertOnce(r runs.Record, d cronData, data json.RawMessage, other
 			if err := c.insertCron(&r, d); !errors.Is(err, runs.ErrExists) {
 				return r, err
 			}
-			continue // it was made meanwhile
+			continue // the cron was made meanwhile
 		}
 		if err != nil {
 			return r, err
@@ -104,7 +104,7 @@ func (c *call) insertOnce(r runs.Record, d cronData, data json.RawMessage, other
 		}
 		return other(found)
 	}
-	return r, runs.ErrExists // it is of another user, or was deleted meanwhile
+	return r, runs.ErrExists // the cron belongs to another user, or was deleted meanwhile
 }
 
 // digest returns the digest of a request.
@@ -145,7 +145,7 @@ func (c *call) insertCron(r *runs.Record, d cronData) error {
 	return nil
 }
 
-// comes plans the next run after a time, as plan does. A schedule that never comes is an error.
+// comes plans the next run after a time, as plan does. It returns an error for a schedule without any time.
 func (d *cronData) comes(at time.Time) error {
 	if err := d.plan(at); err != nil || d.Next != nil {
 		return err
@@ -186,8 +186,8 @@ func (c *call) checkCronRequest(q *runRequest) error {
 	return c.s.o.Webhooks.check(q.Webhook)
 }
 
-// checkCronRun refuses a cron if each of its runs would fail at its beginning: at night nobody reads the error. A run
-// without a thread begins on a new one.
+// checkCronRun refuses a cron if each of its runs would fail at its beginning, because nobody reads the error when the
+// cron fires. If thread is empty, each run begins on a new thread.
 func (c *call) checkCronRun(q *runRequest, a runs.Record, thread string) error {
 	_, data, err := readAssistant(a)
 	if err != nil {
@@ -255,7 +255,7 @@ func (c *call) patchCron() error {
 		}
 		plan := d.plan
 		if b.Schedule != nil {
-			plan = d.comes // an older version may have stored a schedule that never comes
+			plan = d.comes // refuse a new schedule without any time; an older version may have stored one
 		}
 		if err := plan(now()); err != nil {
 			return err
@@ -271,7 +271,7 @@ func (c *call) patchCron() error {
 	return c.sendCron(r)
 }
 
-// changeCron changes a cron as the fields of a request say. Other fields stay.
+// changeCron changes the fields of a cron that are in the request.
 func (c *call) changeCron(r *runs.Record, d *cronData, b *cronBody, data json.RawMessage) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
@@ -297,8 +297,8 @@ func (c *call) changeCron(r *runs.Record, d *cronData, b *cronBody, data json.Ra
 	return c.changeRuns(r, d, fields)
 }
 
-// changeRuns changes the request of a cron's runs. The runs have the rights of the user that made the cron, so nobody else
-// changes what they do.
+// changeRuns changes the request of a cron's runs. The runs have the rights of the user that made the cron, so it refuses
+// changes by other users.
 func (c *call) changeRuns(r *runs.Record, d *cronData, fields map[string]json.RawMessage) error {
 	var before runRequest
 	if err := json.Unmarshal(d.Payload, &before); err != nil {
@@ -338,7 +338,7 @@ func (c *call) changeRuns(r *runs.Record, d *cronData, fields map[string]json.Ra
 	return c.checkChangedRuns(r, &q)
 }
 
-// checkChangedRuns refuses the changed request of a cron's runs as it would refuse it for a new cron.
+// checkChangedRuns makes the checks of a new cron for the changed request of a cron's runs.
 func (c *call) checkChangedRuns(r *runs.Record, q *runRequest) error {
 	if err := c.checkCronRequest(q); err != nil {
 		return err

@@ -21,7 +21,8 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// cronServer returns a function that sends a request to a server of the recorded graphs, and returns the status and the body.
+// cronServer returns a server of the recorded graphs, and a function that sends it a request and returns the status and
+// the body.
 func cronServer(t *testing.T) (*server.Server, func(method, path, body string, header ...string) (int, string)) {
 	t.Helper()
 	graphs, err := protocolgraphs.New(memcheckpoint.New(memcheckpoint.Options{}))
@@ -40,8 +41,8 @@ func cronServer(t *testing.T) (*server.Server, func(method, path, body string, h
 	}
 }
 
-// The run of a cron that asks at night is answered in the morning, and a run that failed can be looked at. A run that
-// has ended well leaves nothing.
+// The thread of a cron's run is kept if the run waits for an answer or has failed. If the run has ended without an error,
+// the thread is deleted, unless the cron says "keep".
 func TestAThreadOfACronIsKeptWhileItWaitsOrHasFailed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -67,7 +68,7 @@ func TestAThreadOfACronIsKeptWhileItWaitsOrHasFailed(t *testing.T) {
 					ID string `json:"cron_id"`
 				}
 				require.NoError(t, json.Unmarshal([]byte(body), &made))
-				time.Sleep(24 * time.Hour) // to midnight and two o'clock, and far beyond the time of a temporary thread
+				time.Sleep(24 * time.Hour) // past two o'clock, and past the time for which temporary threads are kept
 				code, _ = ask(http.MethodDelete, "/runs/crons/"+made.ID, "")
 				require.Equal(t, http.StatusNoContent, code)
 				time.Sleep(24 * time.Hour)
@@ -150,7 +151,7 @@ func unescaped(t *testing.T, body string) string {
 	return e.Detail
 }
 
-// A service registers its crons each time it starts.
+// A service creates its crons each time it starts, and each cron exists once.
 func TestTheSameCronIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	s, ask := cronServer(t)
@@ -190,7 +191,7 @@ func TestTheSameCronIsMadeOnce(t *testing.T) {
 	assert.Equal(t, http.StatusUnprocessableEntity, code)
 }
 
-// Each field of a cron can change, as the SDKs offer it.
+// Each field of a cron can be changed that the SDKs can change.
 func TestACronChanges(t *testing.T) {
 	t.Parallel()
 	s, ask := cronServer(t)
@@ -232,7 +233,7 @@ func TestACronChanges(t *testing.T) {
 	assert.Contains(t, body, `"next_run_date":null`, "a cron may be ended")
 }
 
-// The thread of a cron is kept, so nothing says what becomes of it.
+// If a cron has a thread, the thread is always kept, so on_run_completed is empty.
 func TestACronOfAThreadHasNoOnRunCompleted(t *testing.T) {
 	t.Parallel()
 	s, ask := cronServer(t)

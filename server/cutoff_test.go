@@ -23,15 +23,15 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A reply that an error or a stop cut off is in no state. The clients of the thread-centric protocol keep what they have read of a
-// message, so the stream takes the text back: at once, and when it is read again.
+// The text of a reply that an error or a stop cut off is in no state. Clients of the thread-centric protocol keep the
+// text that they have read, so the stream withdraws the text, at once and when the events are read again.
 func TestTheTextOfAReplyThatWasCutOffIsTakenBack(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the connection broke")
 	retry := node.RetryPolicy{Initial: -1}
 	for name, c := range map[string]struct {
 		graph    func(*testing.T, writer) *graph.Graph
-		attempts []error // how the attempts to write end; nil waits for the end of the run
+		attempts []error // how the writer ends in each attempt; nil waits for the end of the run
 		end      string  // the last event of the run
 		want     []string
 	}{
@@ -92,7 +92,7 @@ var (
 // A writer streams a reply and returns it.
 type writer = func(context.Context) (llm.Message, error)
 
-// replies returns a writer that streams "Half" and then ends as the attempts say.
+// replies returns a writer that streams "Half" and then ends as its attempt says.
 func replies(attempts []error, writing chan<- struct{}) writer {
 	var begun atomic.Int32
 	return func(ctx context.Context) (llm.Message, error) {
@@ -130,7 +130,7 @@ func cutGraph(t *testing.T, write writer) *graph.Graph {
 	return graphOf(t, write, func(fn graph.NodeFunc) graph.NodeFunc { return fn })
 }
 
-// retriedGraph is cutGraph with a node that is tried again.
+// retriedGraph returns a function that makes cutGraph with a node that is tried again.
 func retriedGraph(p node.RetryPolicy) func(*testing.T, writer) *graph.Graph {
 	return func(t *testing.T, write writer) *graph.Graph {
 		return graphOf(t, write, func(fn graph.NodeFunc) graph.NodeFunc { return node.Retry(p, fn) })
@@ -155,7 +155,7 @@ func graphOf(t *testing.T, write writer, decorate func(graph.NodeFunc) graph.Nod
 	return g
 }
 
-// cutFlow returns a flow that writes a reply in its tasks.
+// cutFlow returns a function that makes a flow, which writes a reply in its tasks.
 func cutFlow(fn func(context.Context, writer) (llm.Message, error)) func(*testing.T, writer) *graph.Graph {
 	return func(t *testing.T, write writer) *graph.Graph {
 		t.Helper()

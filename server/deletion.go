@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// deleteThread cancels the runs of a thread of a user, and removes it with its states and events.
-// The thread gets no other run meanwhile.
+// deleteThread cancels the runs of a thread of a user, and removes the thread with its states and events. Until the
+// deletion has ended, the thread gets no new run.
 func (s *Server) deleteThread(ctx context.Context, id, owner string) (err error) {
 	s.mu.Lock()
 	if s.deleting[id] {
@@ -62,13 +62,13 @@ func (s *Server) removeThread(ctx context.Context, id string) error {
 	return s.o.Runs.Delete(ctx, runs.Thread, id)
 }
 
-// A deletion is a mark in the record of a thread. It tells the servers that share a queue that this one deletes the
-// thread, and is renewed until end.
+// A deletion is a mark in the record of a thread. The mark tells the servers that share a queue that this server deletes
+// the thread. It is renewed until end is called.
 type deletion struct {
 	s      *Server
 	thread string
-	// at is the mark, and next the one that replaces it: the answer of the store may be lost. The goroutine of
-	// renew has both until done is closed.
+	// at is the stored mark, and next the mark that was written last. They differ if the answer of the store was lost.
+	// Only the goroutine of renew uses both until done is closed.
 	at, next time.Time
 	ctx      context.Context // ends when the mark is lost
 	cancel   context.CancelCauseFunc
@@ -87,7 +87,7 @@ func (s *Server) markDeleting(ctx context.Context, id string) (*deletion, error)
 	return d, nil
 }
 
-// mark replaces the mark of this deletion. It does not change when the thread expires.
+// mark replaces the mark of this deletion. The thread expires at the same time as before.
 func (d *deletion) mark(ctx context.Context, at time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, deletingTime/3)
 	defer cancel()
@@ -111,7 +111,7 @@ func (d *deletion) mark(ctx context.Context, at time.Time) error {
 	return err
 }
 
-// renew renews the mark until the deletion ends. The deletion is given up if the mark may be too old.
+// renew renews the mark until the deletion ends. If the mark may be too old, it cancels the deletion.
 func (d *deletion) renew() {
 	defer close(d.done)
 	tick := time.NewTicker(deletingTime / 3)
@@ -135,7 +135,7 @@ func (d *deletion) renew() {
 	}
 }
 
-// end ends the deletion with an error or without. After an error the thread can be used again.
+// end ends the deletion. After an error, it removes the mark, so that the thread can be used again.
 func (d *deletion) end(err error) error {
 	lost := context.Cause(d.ctx)
 	d.cancel(nil)
@@ -153,8 +153,8 @@ func (d *deletion) end(err error) error {
 	return errors.Join(err, merr)
 }
 
-// deletingTime is the time after which the mark of a thread has no effect: the server that was to delete
-// the thread has died or failed.
+// deletingTime is the time after which the mark of a thread has no effect: the server that marked the thread has died or
+// failed.
 const deletingTime = 10 * time.Second
 
 // checkDeleting refuses a run if another server is deleting the thread.

@@ -17,7 +17,8 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// A deletion that takes long keeps runs and other deletions away, and does not change when the thread expires.
+// During a long deletion, the server refuses runs and other deletions of the thread, and the time when the thread expires
+// does not change.
 func TestLongDeletionKeepsItsMark(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +52,8 @@ func TestLongDeletionKeepsItsMark(t *testing.T) {
 	})
 }
 
-// A server that stood still while it deleted a thread does not go on when another one has begun to delete it.
+// A server that stood still during a deletion does not continue the deletion if another server has begun to delete the
+// thread.
 func TestDeletionThatLostItsMarkEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,7 +84,7 @@ func TestDeletionThatLostItsMarkEnds(t *testing.T) {
 	})
 }
 
-// A run whose thread was deleted meanwhile is not executed again and again.
+// A run whose thread was deleted meanwhile is removed, and is not executed again.
 func TestRunWithoutAThreadIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, job := range map[string]runs.JobKind{"due": runs.JobThread, "delayed": runs.JobRun} {
@@ -114,7 +116,7 @@ func TestDelayedRunOfADeletedThreadIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store, thread := memruns.New(), threadRecord(uuid.New())
-			if thread.Data = encoded(threadData{Deleting: now()}); c.insert { // the mark holds for ten seconds
+			if thread.Data = encoded(threadData{Deleting: now()}); c.insert { // the mark is valid for ten seconds
 				require.NoError(t, store.Insert(t.Context(), thread))
 			}
 			s := replicaOf(t, store, nil, nil)

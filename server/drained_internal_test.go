@@ -19,7 +19,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A server that is closed while a subgraph runs hands the task around it to the next server: the task has not failed.
+// If a server is closed while a subgraph runs, the next server continues the task around the subgraph: the task has not
+// failed.
 func TestATaskWhoseSubgraphIsDrainedHasNotFailed(t *testing.T) {
 	t.Parallel()
 	type outer func(t *testing.T, inner *graph.Graph, store checkpoint.Store) *graph.Graph

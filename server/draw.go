@@ -25,7 +25,7 @@ type drawnEdge struct {
 	Conditional bool   `json:"conditional,omitempty"`
 }
 
-// drawGraph draws a graph. With deep, the nodes of subgraphs stand for the node that runs them.
+// drawGraph draws a graph. If deep is set, it draws the nodes of a subgraph in place of the node that runs the subgraph.
 func drawGraph(g draw.Graph, deep bool) drawing {
 	d := drawing{Nodes: []drawnNode{newDrawnNode(graph.Start)}, Edges: []drawnEdge{}}
 	for _, n := range g.Nodes {

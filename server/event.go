@@ -40,18 +40,18 @@ type runEnd struct {
 
 type messageEvent struct {
 	ID string `json:"id"`
-	// Whole says that Message is a whole message and not a piece.
+	// Whole says that Message is a whole message and not a chunk.
 	Whole   bool            `json:"whole,omitempty"`
 	Message json.RawMessage `json:"message"`
-	// Metadata describes the task. The first piece of a message has it; see metadataByID.
+	// Metadata describes the task. The first chunk of a message has it; see metadataByID.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// metadataByID has the metadata of messages that are streamed.
+// metadataByID maps the ids of streamed messages to their metadata.
 type metadataByID map[string]json.RawMessage
 
-// of returns the metadata of a message or of a piece of one. If the first piece is no longer kept, it
-// has only what each event has.
+// of returns the metadata of a message, or of a chunk of one. If the first chunk is no longer kept, the metadata has only
+// the fields that each event has.
 func (by metadataByID) of(e *runs.Event, m *messageEvent) json.RawMessage {
 	if len(m.Metadata) > 0 {
 		by[m.ID] = m.Metadata
@@ -62,7 +62,7 @@ func (by metadataByID) of(e *runs.Event, m *messageEvent) json.RawMessage {
 	return by[m.ID]
 }
 
-// The events of a call of a tool.
+// The events of a tool call.
 const (
 	toolStarted  = "started"
 	toolProgress = "progress"
@@ -125,8 +125,8 @@ type resultEvent struct {
 	Interrupts []interrupt     `json:"interrupts"`
 }
 
-// An interruptEvent has the open questions of one task. Without any, the run waits at a static
-// pause. Values is the state in which it waits.
+// An interruptEvent has the open questions of one task. Without questions, the run waits at a static pause. Values is the
+// state in which the run waits.
 type interruptEvent struct {
 	Interrupts []interrupt                `json:"interrupts"`
 	Values     map[string]json.RawMessage `json:"values"`

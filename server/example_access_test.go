@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Users run their own threads in the order of the graph. Only those with the permission "approve" answer questions
-// and name a checkpoint, and nobody goes to a node or writes a state.
+// Users run their own threads in the order of the graph. Only users with the permission "approve" answer questions and
+// name a checkpoint. Nobody sends a run to a node or updates a state.
 func ExampleAccess() {
 	ask := graph.NewInterrupt[string, bool]("ask")
 	b := graph.New("pay")
@@ -46,7 +46,7 @@ func ExampleAccess() {
 			switch {
 			case len(a.Goto) > 0 || len(a.AsNode) > 0:
 				return server.Filter{}, &server.Refusal{Status: http.StatusForbidden, Detail: "Runs follow the order of the graph."}
-			case (a.Resume || a.Checkpoint != "") && !approves: // a run at an older checkpoint repeats what was approved
+			case (a.Resume || a.Checkpoint != "") && !approves: // a run at an older checkpoint repeats an approved action
 				return server.Filter{}, &server.Refusal{Status: http.StatusForbidden, Detail: "Somebody else approves this."}
 			case approves && a.Resource == server.ResourceThreads && (a.Action == server.ActionCreateRun || a.Action == server.ActionRead):
 				return server.Filter{}, nil // the threads of all users

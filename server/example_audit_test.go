@@ -18,8 +18,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Authorize writes an audit log of what users change, and takes no new runs during maintenance. It may be called more
-// than once for a request.
+// Authorize writes an audit log of the changes by users, and refuses new runs during maintenance. The server may call it
+// more than once for a request.
 func Example_audit() {
 	audit := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey || a.Key == slog.LevelKey {

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A program puts its crons at each start. The server starts a run each Monday at eight o'clock.
+// A program stores its crons at each start. The server starts a run each Monday at eight o'clock.
 func ExampleServer_PutCron() {
 	ctx := context.Background()
 	week := state.Last[string]("week")

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Clients write the channels that Input names. Values for others are dropped.
+// Clients can write only the channels that Input names. The server drops values for others.
 func ExampleOptions_input() {
 	question := state.Last[string]("question")
 	role := state.Last[string]("role").Default(func() string { return "guest" })

@@ -20,8 +20,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// copyRecords copies the assistants, threads and crons of a server to another store, while no server uses either of them. It
-// leaves out what the other store has, so it can be called again. Runs and their events stay behind.
+// copyRecords copies the assistants, threads and crons of a server to another store, while no server uses either store.
+// It skips records that the other store has, so it can be called again. It does not copy runs and their events.
 func copyRecords(ctx context.Context, from, to runs.Store) error {
 	for _, kind := range []runs.Kind{runs.Assistant, runs.Version, runs.Thread, runs.Cron} {
 		for offset := 0; ; {
@@ -43,7 +43,7 @@ func copyRecords(ctx context.Context, from, to runs.Store) error {
 	return nil
 }
 
-// A thread waits for an answer. It is answered by a server with another store of records, here a file.
+// A thread waits for an answer. A server with another store of records, here a file, answers it.
 func Example_moveRecords() {
 	ctx, checkpoints, records := context.Background(), memcheckpoint.New(memcheckpoint.Options{}), memruns.New()
 	sent, ask := state.Last[bool]("sent"), graph.NewInterrupt[string, bool]("send")

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The results and streams of a graph have the channels that Output names. Without it, they have all but those that
-// are internal.
+// The results and streams of a graph have the channels that Output names. Without Output, they have all channels that are
+// not internal.
 func ExampleOptions_output() {
 	question := state.Last[string]("question")
 	answer := state.Last[string]("answer")

@@ -17,7 +17,7 @@ import (
 
 // docs:begin cups
 
-// Cups is the type of an answer. It refuses a number that nobody can order.
+// Cups is the type of an answer. It refuses a number below one.
 type Cups int
 
 func (c *Cups) UnmarshalJSON(data []byte) error {

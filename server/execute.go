@@ -17,15 +17,15 @@ import (
 type outcome struct {
 	status string
 	err    *failure
-	// failed is a failure of a store or of the server. Clients are told only that there was one.
+	// failed is an error of a store or of the server, which is logged. Clients get only a general text.
 	failed error
-	// node is the node that failed, if one did.
+	// node is the node that failed, or "".
 	node string
 	// undone says that the run was rolled back, and drained that the next server continues it.
 	undone, drained bool
 }
 
-// execute executes a run when it has its turn and there is room.
+// execute executes a run when the earlier runs of its thread have ended and the limits of the server allow another run.
 func (s *Server) execute(a *activeRun) *outcome {
 	if a.ctx.Err() != nil || !s.turn(a) {
 		return canceledOutcome(a)
@@ -33,13 +33,13 @@ func (s *Server) execute(a *activeRun) *outcome {
 	if a.g == nil {
 		return failureOutcome(&requestError{"Error", fmt.Sprintf("this server does not have the graph %q of the run any more", a.record.Graph)})
 	}
-	if size := min(large(a.size), s.o.Limits.executed()); size > 0 { // with 0, it would wait for those that wait
+	if size := min(large(a.size), s.o.Limits.executed()); size > 0 { // small runs acquire no room, and do not wait behind large ones
 		if err := s.room.Acquire(a.ctx, size); err != nil {
 			return canceledOutcome(a)
 		}
 		defer s.room.Release(size)
 	}
-	if err := s.slots.Acquire(a.ctx, 1); err != nil { // last: a large run that waits holds no slot
+	if err := s.slots.Acquire(a.ctx, 1); err != nil { // acquire the slot last, so that a large run that waits holds none
 		return canceledOutcome(a)
 	}
 	defer s.slots.Release(1)
@@ -52,8 +52,8 @@ func (s *Server) execute(a *activeRun) *outcome {
 	return s.outlast(a, func() *outcome { return s.attempt(a) })
 }
 
-// outlast calls try again after an outage of a store, or if another run has changed the thread meanwhile, until a task of
-// the run has begun: the run has done nothing that a second call would repeat.
+// outlast calls try again after an outage of a store, or if another run has changed the thread meanwhile. It does so only
+// until a task of the run has begun: before that, a second call repeats nothing.
 func (s *Server) outlast(a *activeRun, try func() *outcome) *outcome {
 	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
 		out := try()
@@ -126,7 +126,7 @@ func (s *Server) runGraph(a *activeRun, w *logWriter) *outcome {
 	}
 	a.data.Checkpoint = rec.root().checkpoint
 	if err == nil {
-		if a.cancellation() == rollbackRun { // the graph obeys only the first of several requests
+		if a.cancellation() == rollbackRun { // a rollback after another cancellation does not reach the graph
 			return canceledOutcome(a)
 		}
 		return &outcome{status: runSuccess}
@@ -157,14 +157,14 @@ func (a *activeRun) stream(ctx context.Context, p *prepared, rec *recorder) erro
 	return nil
 }
 
-// storeBegin stores that a run is executed. A database that is restarted meanwhile does not end the run.
+// storeBegin stores that this server executes the run. It tries again if the database is restarted meanwhile.
 func (s *Server) storeBegin(a *activeRun) error {
 	err := s.persist(a.ctx, a, func(ctx context.Context) error { return s.storeRun(ctx, a, runRunning) })
 	a.began = err == nil
 	return err
 }
 
-// notBegun is the end of a run whose begin was not stored.
+// notBegun returns the outcome of a run whose begin was not stored.
 func notBegun(a *activeRun, err error) *outcome {
 	if a.ctx.Err() != nil {
 		return canceledOutcome(a)
@@ -182,7 +182,7 @@ func canceledOutcome(a *activeRun) *outcome {
 	return &outcome{status: runInterrupted}
 }
 
-// failureOutcome is the end of a run that failed. What clients do not see of it is logged.
+// failureOutcome returns the outcome of a run that failed. If clients must not see the error, failed has it for the log.
 func failureOutcome(err error) *outcome {
 	f, shown := newFailure(err)
 	out := &outcome{status: runError, err: f}
@@ -195,16 +195,15 @@ func failureOutcome(err error) *outcome {
 	return out
 }
 
-// failedOutcome is the end of a run that the server could not execute or whose events could not be
-// stored.
+// failedOutcome returns the outcome of a run that the server could not execute, or whose events could not be stored.
 func failedOutcome(err error) *outcome {
 	return &outcome{status: runError, err: &failure{Name: "Error", Message: failedText}, failed: err}
 }
 
-// forget deletes the thread of a run that had none, when its readers have left.
+// forget deletes the temporary thread of a run, after its readers have had time to read the last events.
 func (s *Server) forget(a *activeRun) {
 	wait := time.Second
-	if s.o.Queue != nil { // readers at other servers get the last events later
+	if s.o.Queue != nil { // readers on other servers get the last events later
 		wait = forgetShared
 	}
 	timer := time.NewTimer(wait)
@@ -222,7 +221,7 @@ func (s *Server) forget(a *activeRun) {
 
 const forgetShared = 5 * time.Second
 
-// result returns what wait and join send for a run that has ended.
+// result returns the response of wait and join for a run that has ended.
 func (s *Server) result(ctx context.Context, r runs.Record) (json.RawMessage, error) {
 	d, err := readRun(&r)
 	if err != nil {
@@ -266,7 +265,7 @@ func (s *Server) result(ctx context.Context, r runs.Record) (json.RawMessage, er
 	return encoded(values), nil
 }
 
-// snapshotOr returns the state at the checkpoint of a handle, or another one if it is gone.
+// snapshotOr returns the state at the checkpoint of a handle, or otherwise if the checkpoint no longer exists.
 func snapshotOr(ctx context.Context, at *graph.Thread, otherwise *graph.Snapshot) (*graph.Snapshot, error) {
 	snap, err := at.Snapshot(ctx)
 	if errors.Is(err, checkpoint.ErrNotFound) {

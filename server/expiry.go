@@ -13,11 +13,10 @@ import (
 
 // A TTL is the time for which an unused thread is kept.
 type TTL struct {
-	// After is the time since the last change of the thread by a run or a client. Zero means
+	// After is the time since the last change of the thread by a run or a client. If it is zero, the thread is kept
 	// forever.
 	After time.Duration
-	// KeepLatest says that the thread then loses all its states but the newest. Otherwise it is
-	// deleted.
+	// KeepLatest says that the thread then loses all its states but the newest. Otherwise the server deletes the thread.
 	KeepLatest bool
 }
 
@@ -62,12 +61,12 @@ func (s *Server) ttlOf(d *threadData) TTL {
 	return s.o.ThreadTTL
 }
 
-// temporaryTime is the time after which the thread of a run without a thread is deleted, if the
-// server that executed the run was killed before it deleted the thread, or the request or job of the run may come again. It is
-// as long as the longest pause of a job that is tried again.
+// temporaryTime is the time after which the temporary thread of a run expires, if the server that executed the run was
+// killed before it deleted the thread, or if the request or job of the run may be repeated. It is as long as the longest
+// pause before a job is tried again.
 const temporaryTime = time.Minute
 
-// setThreadData changes the data of a thread, and when the thread expires. A busy thread does not.
+// setThreadData changes the data of a thread, and sets the time when the thread expires. A busy thread does not expire.
 func (s *Server) setThreadData(r *runs.Record, change func(*threadData)) error {
 	var d threadData
 	if err := json.Unmarshal(r.Data, &d); err != nil {
@@ -83,7 +82,7 @@ func (s *Server) setThreadData(r *runs.Record, change func(*threadData)) error {
 
 const (
 	expiryTick = 30 * time.Second
-	expiryPage = 100 // threads that are searched at once
+	expiryPage = 100 // the size of a page of the search
 )
 
 // expireThreads deletes or prunes expired threads from time to time.
@@ -102,8 +101,8 @@ func (s *Server) expireThreads() {
 	}
 }
 
-// expire deletes or prunes the threads that have expired, one at a time, those that have waited
-// longest first. Another call continues after an interruption.
+// expire deletes or prunes the expired threads, one at a time. It begins with the threads that expired first. After an
+// interruption, the next call continues.
 func (s *Server) expire(ctx context.Context) error {
 	var errs error
 	for offset := 0; ; {
@@ -116,7 +115,7 @@ func (s *Server) expire(ctx context.Context) error {
 		for i := range found {
 			if err := s.expireThread(ctx, &found[i]); err != nil || s.uses(found[i].ID) {
 				errs = errors.Join(errs, err)
-				offset++ // it is still there
+				offset++ // skip the thread, which still exists
 			}
 		}
 	}
@@ -160,10 +159,10 @@ func (s *Server) expireThread(ctx context.Context, r *runs.Record) error {
 			}
 		}
 	}
-	r.Expires = time.Time{} // until the next change
+	r.Expires = time.Time{} // a change of the thread sets it again
 	_, err := s.o.Runs.Update(ctx, *r)
 	if errors.Is(err, runs.ErrConflict) || errors.Is(err, runs.ErrNotFound) {
-		return nil // it was used meanwhile
+		return nil // the thread was used meanwhile
 	}
 	return err
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// The paths below /weft/memory/ have the facts of [Options.Memory] for the studio. They change nothing.
+// The paths below /weft/memory/ return the facts of [Options.Memory] for the studio. They change nothing.
 
-const maxFacts = 200 // of a response
+const maxFacts = 200 // in a response
 
 var errNoMemory = &Refusal{Status: http.StatusNotImplemented, Detail: "This server shows no facts. Set Options.Memory."}
 
@@ -37,7 +37,7 @@ func (c *call) factScopes() error {
 	return c.send(map[string]any{"scopes": append([]memory.Scope{}, list...), "more": more})
 }
 
-// ownScopes returns the scopes of the user, or that it may see all.
+// ownScopes returns the scopes whose facts the user may see, or that the user may see all.
 func (c *call) ownScopes() (list []memory.Scope, all bool, err error) {
 	if c.s.o.Scopes == nil {
 		return nil, c.s.o.Auth == nil, nil
@@ -46,14 +46,14 @@ func (c *call) ownScopes() (list []memory.Scope, all bool, err error) {
 	return list, false, err
 }
 
-// A scoredFact is a fact, and how well it fits the question if there is one.
+// A scoredFact is a fact. If a question was asked, it has the score of the fact for the question.
 type scoredFact struct {
 	memory.Fact
 	Score *memory.Score `json:"score,omitempty"`
 }
 
-// searchFacts sends what a question recalls of a scope, or its newest facts if there is no question. A
-// scope that the user may not see is like one without facts.
+// searchFacts sends the facts of a scope that a question recalls, or the newest facts if there is no question. A scope
+// that the user may not see looks like one without facts.
 func (c *call) searchFacts() error {
 	var b struct {
 		Scope     memory.Scope `json:"scope"`

@@ -21,7 +21,7 @@ func storeFact(t *testing.T, m *memory.Memory, s memory.Scope, content string) s
 	return stored[0].ID
 }
 
-// A shownFact is a fact as the studio gets it.
+// A shownFact is a fact as the studio reads it.
 type shownFact struct {
 	Content string          `json:"content"`
 	Trust   string          `json:"trust"`

@@ -25,8 +25,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A failingStore fails when events are stored, from the second call on, until it has failed some
-// times.
+// A failingStore fails the given number of calls of Append, from the second call on.
 type failingStore struct {
 	runs.Store
 	fail  func(context.Context) error
@@ -57,7 +56,7 @@ func stepsGraph(t *testing.T) *graph.Graph {
 			if text.Get(v) == "spoiled" {
 				graph.Emit(ctx, spoiled{})
 			}
-			<-time.After(time.Second) // its events are not stored together with those of the next superstep
+			<-time.After(time.Second) // so that its events are stored before those of the next superstep
 			return state.Update{lines.Put(name)}, nil
 		})
 		b.Edge(from, name)
@@ -89,9 +88,9 @@ func fieldOf(t *testing.T, w *httptest.ResponseRecorder, name string) any {
 
 var eventID = regexp.MustCompile(`(?m)^id: (\d+)-`)
 
-// A store that fails, panics or does not answer ends the run with an error, and not the process. No
-// reader gets an event that was not stored. The end of the run is stored as soon as the store works
-// again, and the thread can be used.
+// If a store fails, panics or does not answer, the run ends with an error, and the process continues. No reader gets an
+// event that was not stored. The server stores the end of the run as soon as the store works again, and then the thread
+// can be used.
 func TestFailingStoreEndsItsRunWithAnError(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -140,7 +139,7 @@ func TestFailingStoreEndsItsRunWithAnError(t *testing.T) {
 	}
 }
 
-// A fullDisk stores no event but the first until there is room.
+// A fullDisk fails each call of Append after the first one, until there is room.
 type fullDisk struct {
 	runs.Store
 	calls atomic.Int32
@@ -154,7 +153,8 @@ func (s *fullDisk) Append(ctx context.Context, thread string, events []runs.Even
 	return s.Store.Append(ctx, thread, events, replaced...)
 }
 
-// On a full disk the end of a run cannot be stored. Its readers do not wait for ever, and the end is stored later.
+// On a full disk the end of a run cannot be stored. Its readers are aborted and do not wait forever, and the end is
+// stored later.
 func TestReadersOfARunWhoseEndCannotBeStoredAreAborted(t *testing.T) {
 	t.Parallel()
 	for _, suffix := range []string{"wait", "stream"} {

@@ -9,10 +9,9 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// A failure is the error of a run as clients see it. They see the text of an error that a node
-// returns, of a mistake in the request, and of the errors of package graph. They do not see why
-// a node panicked, nor the error of a store, which may name hosts, files and users: the log of
-// the server has these.
+// A failure is the error of a run as clients see it. Clients see the text of an error that a node returns, of a mistake
+// in the request, and of the errors of package graph. They do not see why a node panicked, nor the error of a store,
+// which may name hosts, files and users: the server logs these.
 type failure struct {
 	Name    string `json:"error"`
 	Message string `json:"message"`
@@ -21,7 +20,7 @@ type failure struct {
 const (
 	failedText   = "the server could not execute the run or store its events; its log has the reason"
 	panickedText = "a node panicked; the log of the server has the reason"
-	// unreadableText is the error of a thread, not that of a run.
+	// unreadableText is an error of a thread, not of a run.
 	unreadableText = "the state of the thread cannot be read; the log of the server has the reason"
 )
 

@@ -20,7 +20,7 @@ func (s *Server) finish(a *activeRun, out *outcome) {
 		return
 	}
 	a.drained.Store(out.drained)
-	if out.drained && !a.began { // the next server finds it as this one did
+	if out.drained && !a.began { // the store still has the run as this server found it
 		s.leave(a)
 		return
 	}
@@ -57,18 +57,18 @@ func (s *Server) logFailure(a *activeRun, out *outcome) {
 	}
 }
 
-// afterEnd does what follows the end of a run: it counts the run, and does what its request asked for.
+// afterEnd counts the run, calls its webhook, and deletes a temporary thread.
 func (s *Server) afterEnd(a *activeRun, out *outcome) {
 	s.meters.finished(a, out.status)
 	if a.data.Request.Webhook != "" {
 		s.running.Go(func() { s.callWebhook(a, out) })
 	}
-	if a.data.Temporary && !a.data.Repeatable && !a.data.Cron { // else the thread expires
+	if a.data.Temporary && !a.data.Repeatable && !a.data.Cron { // otherwise the thread expires later
 		s.running.Go(func() { s.forget(a) })
 	}
 }
 
-// dropOrphan removes the record of a run whose thread does not exist any more. It reports whether it has done so.
+// dropOrphan removes the record of a run whose thread no longer exists. It reports whether it has done so.
 func (s *Server) dropOrphan(a *activeRun) bool {
 	gone := false
 	err := s.persist(s.ctx, a, func(ctx context.Context) error {
@@ -82,8 +82,8 @@ func (s *Server) dropOrphan(a *activeRun) bool {
 	return gone && err == nil
 }
 
-// persistEnd stores the end of a run, or a failure if that cannot be stored: the thread must not wait for ever. It
-// reports whether it has stored the status of the thread.
+// persistEnd stores the end of a run. If that is impossible, it stores a failure, so that the thread does not wait
+// forever. It reports whether it has stored the status of the thread.
 func (s *Server) persistEnd(a *activeRun, out *outcome) (rested bool, err error) {
 	var late *time.Timer
 	store := func(ctx context.Context) (err error) {
@@ -107,11 +107,10 @@ func (s *Server) persistEnd(a *activeRun, out *outcome) (rested bool, err error)
 	return rested, err
 }
 
-// endPatience is the time for which the end of a run is tried to be stored again, before its readers are told that the store
-// cannot be used.
+// endPatience is the time for which the server tries to store the end of a run before it aborts the readers of the run.
 const endPatience = 15 * time.Second
 
-// reset gives a run the data that is stored, which can be stored again.
+// reset replaces the data of a run by the stored data, which is known to be storable.
 func (s *Server) reset(a *activeRun) error {
 	return s.persist(s.ctx, a, func(ctx context.Context) error {
 		r, err := s.o.Runs.Get(ctx, runs.Run, a.id)
@@ -128,16 +127,16 @@ func (s *Server) reset(a *activeRun) error {
 	})
 }
 
-// errHopeless is the error of what fails however often it is tried.
+// errHopeless is the error of a call that fails each time.
 var errHopeless = errors.New("it cannot be stored")
 
-// maxPanics is the number of panics after which a call is hopeless: the store may have had a bad moment, and a
-// mistake in the program is there again each time.
+// maxPanics is the number of panics after which persist gives up: a single panic may have a temporary cause, but a
+// mistake in the program panics each time.
 const maxPanics = 5
 
-// persist calls f until it succeeds: a run whose end is not stored would be busy until the next
-// start. It gives up when the context ends, the record does not exist any more, another server has
-// the run, or f cannot succeed, and returns the error then.
+// persist calls f until it succeeds, because a run whose end is not stored would stay busy until the next start. It gives
+// up and returns the error if the context ends, the record no longer exists, another server has the run, or f cannot
+// succeed.
 func (s *Server) persist(ctx context.Context, a *activeRun, f func(context.Context) error) error {
 	panics := 0
 	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
@@ -146,7 +145,7 @@ func (s *Server) persist(ctx context.Context, a *activeRun, f func(context.Conte
 			defer cancel()
 			return f(ctx)
 		})
-		if err == nil || errors.Is(err, runs.ErrNotFound) || errors.Is(err, errSuperseded) { // the thread may be deleted
+		if err == nil || errors.Is(err, runs.ErrNotFound) || errors.Is(err, errSuperseded) { // the thread may have been deleted
 			return err
 		}
 		s.o.Logger.Error("server: the status of a run was not stored", "run", a.id, "thread", a.thread, "error", err)
@@ -196,13 +195,13 @@ func (s *Server) storeEnd(ctx context.Context, a *activeRun, out *outcome) (rest
 	return s.appendEnd(ctx, log, a, out, state)
 }
 
-// undo removes what a run has stored, unless another server has the run.
+// undo undoes the stored effects of a run, unless another server executes the run.
 func (s *Server) undo(ctx context.Context, a *activeRun) error {
 	r, err := s.o.Runs.Get(ctx, runs.Run, a.id)
 	if err == nil {
 		err = s.adopt(a, &r)
 	}
-	if err != nil && !errors.Is(err, runs.ErrNotFound) { // it is deleted when this is tried again
+	if err != nil && !errors.Is(err, runs.ErrNotFound) { // an earlier attempt may have deleted the run
 		return err
 	}
 	return a.undo(ctx)
@@ -224,8 +223,8 @@ func (s *Server) appendEnd(ctx context.Context, log *threadLog, a *activeRun, ou
 	}
 }
 
-// endedRecords returns the records that the end of a run changes. It reports whether they are
-// stored already, by a call whose answer was lost.
+// endedRecords returns the records that change at the end of a run. It reports whether an earlier call has stored them,
+// whose answer was lost.
 func (s *Server) endedRecords(ctx context.Context, a *activeRun, out *outcome, state string) (replaced []runs.Record, stored bool, err error) {
 	if !out.undone {
 		r, err := s.o.Runs.Get(ctx, runs.Run, a.id)
@@ -282,8 +281,8 @@ func (s *Server) stateOf(ctx context.Context, a *activeRun, out *outcome) (strin
 	return threadIdle, nil
 }
 
-// stateAfterFailure returns the status of a thread whose run has failed. A run that refused its input or an answer leaves
-// the thread at its question or pause.
+// stateAfterFailure returns the status of a thread whose run has failed. If the run refused its input or an answer, the
+// thread still waits at its question or pause.
 func (a *activeRun) stateAfterFailure(ctx context.Context) string {
 	if a.g == nil {
 		return threadError
@@ -295,7 +294,7 @@ func (a *activeRun) stateAfterFailure(ctx context.Context) string {
 	return threadError // also if the thread cannot be read
 }
 
-// rest stores the status of a thread without runs.
+// rest stores the status of a thread that has no other runs.
 func (s *Server) rest(ctx context.Context, a *activeRun, out *outcome) error {
 	state, err := s.stateOf(ctx, a, out)
 	if err != nil {
@@ -317,8 +316,8 @@ func (s *Server) rest(ctx context.Context, a *activeRun, out *outcome) error {
 
 var errBusy = errors.New("the thread has other runs")
 
-// setStatus changes the status of a thread after a run. The thread of a cron's run is temporary only if the run has
-// ended well: somebody answers its question, or finds out why it failed.
+// setStatus changes the status of a thread after a run. The thread of a cron's run becomes temporary only if the run has
+// ended without a pause or an error. Otherwise a person needs the thread to answer the question, or to find the error.
 func (s *Server) setStatus(r *runs.Record, a *activeRun, status string, failed *failure) error {
 	r.Status, r.Updated = status, now()
 	temporary := a.data.Temporary && (!a.data.Cron || status == threadIdle)

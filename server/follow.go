@@ -6,8 +6,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// follow calls f for each event of a run after a number, until the run or the request ends. It
-// calls skip where events are missing.
+// follow calls f for each event of a run after the number after, until the run or the request ends. It calls skip where
+// events are missing.
 func (c *call) follow(log *threadLog, run string, after int64, skip skipFunc, f func(*runs.Event) error) error {
 	var looked time.Time
 	r := log.reader(after)
@@ -42,20 +42,20 @@ func (c *call) follow(log *threadLog, run string, after int64, skip skipFunc, f 
 	}
 }
 
-// await waits for events of a run after a number. It returns false if there will be none. looked is when
-// it last looked whether a run of another server has ended.
+// await waits for an event of a run after the number after. It returns false if there will be none. looked is the time
+// when await last checked whether a run of another server has ended.
 func (c *call) await(log *threadLog, run string, after int64, changed <-chan struct{}, looked *time.Time) (more bool, err error) {
 	ended, again := c.s.endOf(run), (<-chan time.Time)(nil)
 	if !c.s.isActive(run) {
 		if over, err := c.isOver(run, looked); over || err != nil {
-			if err == nil && c.s.o.Queue != nil { // its last events may have been stored just before
+			if err == nil && c.s.o.Queue != nil { // the other server may have stored the last events just before
 				err = log.refresh(c.ctx())
 			}
 			if err != nil {
 				return false, err
 			}
 			events, _, _, err := log.after(c.ctx(), after)
-			return len(events) > 0 && err == nil, err // otherwise the run ended and its events are gone
+			return len(events) > 0 && err == nil, err // no events: the run has ended and its events are no longer kept
 		}
 		timer := time.NewTimer(recheck)
 		defer timer.Stop()

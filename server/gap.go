@@ -11,14 +11,14 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A position is a place in the streams of a thread: an event of the log, and one of the events that
-// a client gets for it. A reader at a position has got this event and all before it.
+// A position is a place in the streams of a thread: an event of the log, and the index of a stream event that is made of
+// it. A reader at a position has got this stream event and all earlier ones.
 type position struct {
 	seq   int64
 	index int
 }
 
-// whole is the position after all that clients get for an event.
+// whole returns the position after all stream events that are made of a log event.
 func whole(seq int64) position { return position{seq, math.MaxInt} }
 
 // has reports whether a reader at the position has got an event.
@@ -26,7 +26,7 @@ func (p position) has(seq int64, index int) bool {
 	return seq < p.seq || seq == p.seq && index <= p.index
 }
 
-// last returns the number of the last event of which the reader has got all.
+// last returns the number of the last log event of which the reader has got all stream events.
 func (p position) last() int64 {
 	if p.index == math.MaxInt {
 		return p.seq
@@ -34,7 +34,7 @@ func (p position) last() int64 {
 	return p.seq - 1
 }
 
-// id returns the id of an event in a stream, with which a client comes back.
+// id returns the position as the id of a stream event. A client sends it as Last-Event-ID when it reconnects.
 func (p position) id() string {
 	if p.index == math.MaxInt {
 		return strconv.FormatInt(p.seq, 10)
@@ -42,7 +42,7 @@ func (p position) id() string {
 	return strconv.FormatInt(p.seq, 10) + "-" + strconv.Itoa(p.index)
 }
 
-// readPosition reads a Last-Event-ID. -1 means the beginning.
+// readPosition reads a Last-Event-ID. -1 is the beginning.
 func readPosition(id string) (position, error) {
 	if id == "-1" {
 		return whole(0), nil
@@ -59,8 +59,8 @@ func readPosition(id string) (position, error) {
 	return p, nil
 }
 
-// A gap tells a reader that it cannot get some events, because they are no longer kept. The
-// values of the thread at this time follow it.
+// A gap tells a reader that it missed some events, because they are no longer kept. The current values of the thread
+// follow the gap.
 type gap struct {
 	// Missed is the number of events that were removed from the log before the reader read them. The reader would
 	// not have got each of them.
@@ -69,8 +69,8 @@ type gap struct {
 
 const gapEvent = "gap"
 
-// presentState returns the values and the open questions of a thread as clients see them. The values
-// are nil if it has none.
+// presentState returns the values and the open questions of a thread as clients see them. The values are nil if the
+// thread has none.
 func (c *call) presentState(thread string) (map[string]json.RawMessage, []interrupt, error) {
 	r, err := c.getFor(ActionRead, runs.Thread, thread)
 	if err != nil {
@@ -92,8 +92,8 @@ func (c *call) presentState(thread string) (map[string]json.RawMessage, []interr
 	return values, questionsIn(snap), err
 }
 
-// gapEvents returns what a reader of a stream gets in place of missed events. The name is that of
-// the event with the values, or empty.
+// gapEvents returns the events that a reader of a stream gets in place of missed ones: a gap, and an event with the
+// values. name is the name of the event with the values, or empty for none.
 func (c *call) gapEvents(thread string, missed int64, name string) ([]streamed, error) {
 	out := []streamed{{gapEvent, gap{missed}}}
 	if name == "" {
@@ -109,10 +109,10 @@ func (c *call) gapEvents(thread string, missed int64, name string) ([]streamed, 
 	return append(out, streamed{name, values}), nil
 }
 
-// A skipFunc tells a reader that events are no longer kept. Last is the number of the last one.
+// A skipFunc tells a reader that events are no longer kept. last is the number of the last missed event.
 type skipFunc func(missed, last int64) error
 
-// skipper returns a skipFunc for a reader that was at a position before.
+// skipper returns a skipFunc for a reader that begins at a position.
 func (c *call) skipper(thread string, at position, values string, send func(position, streamed) error) skipFunc {
 	return func(missed, last int64) error {
 		missed = min(missed, last-at.last())

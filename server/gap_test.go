@@ -23,10 +23,10 @@ func trimmed(t *testing.T, w *wire) (thread, run string, removed int) {
 	got := w.events(resp, nil)
 	require.Equal(t, []string{"metadata", "values", "values", "custom", "custom", "values"}, names(got))
 	_, run, _ = strings.Cut(resp.Header.Get("Content-Location"), "/runs/")
-	w.json(http.MethodGet, "/threads/"+thread+"/runs/"+run+"/join", nil) // then the log is closed, with its events in memory
+	w.json(http.MethodGet, "/threads/"+thread+"/runs/"+run+"/join", nil) // after join, the log is closed, and memory still has its events
 	log, err := w.runs.Events(t.Context(), thread, 0, 0)
 	require.NoError(t, err)
-	second := 0 // of the values that the node emits; it comes 100 ms after the first
+	second := 0 // the index of the second value that the node emits, 100 ms after the first
 	for i := range log {
 		if log[i].Kind == "custom" {
 			second = i
@@ -104,7 +104,8 @@ func TestARunThatWasUndoneIsNoGap(t *testing.T) {
 	assert.NotContains(t, names(got), "gap")
 }
 
-// One event of the log may be two of a stream. A reader that got the first one gets the second.
+// One event of the log may become two events of a stream. A reader that got only the first one gets the second when it
+// comes back.
 func TestAReaderThatComesBackGetsEachEventOnce(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, nil)

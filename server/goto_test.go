@@ -59,7 +59,7 @@ func waitFor(t *testing.T, s *server.Server, thread, request string) (int, strin
 
 const pausedInput = `"input":{"draft":"tea"}`
 
-// The expectations are the answers of LangGraph Server 0.16.7 for the same graph.
+// The expected answers are those of LangGraph Server 0.16.7 for the same graph.
 func TestGotoRunsItsNodes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ command, answered string }{
@@ -112,8 +112,8 @@ func TestUpdateOfACommandWritesEachOfItsPairs(t *testing.T) {
 	assert.JSONEq(t, `{"draft":"tea","log":["a","b","review yes","published tea"]}`, body)
 }
 
-// runForms has forms of the fields of a run request: those that the types of the SDKs allow, and others. A true form
-// begins a run.
+// runForms has JSON forms of the fields of a run request: forms that the types of the SDKs allow, and others. If the
+// value is true, the form begins a run.
 var runForms = map[string]map[string]bool{
 	"command": {
 		`null`: true, `{}`: true, `{"goto":null}`: true, `{"goto":"nope"}`: true, `{"goto":["nope"]}`: true, `{"goto":"__start__"}`: true, `{"goto":["__end__"]}`: true,
@@ -150,7 +150,8 @@ var runForms = map[string]map[string]bool{
 	"on_disconnect": {`null`: true, `5`: false, `"x"`: false}, "on_completion": {`null`: true, `"x"`: false}, "feedback_keys": {`["a"]`: true, `null`: true},
 }
 
-// A field of any form begins a run that ends, or is refused. It leaves a thread that can be used and deleted.
+// A run request with a field of any form begins a run that ends, or is refused. Afterwards the thread can be used and
+// deleted.
 func TestEachFormOfARunRequestIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := reviewServer(t)

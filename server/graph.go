@@ -26,12 +26,12 @@ type served struct {
 	draw      draw.Graph
 }
 
-// channels says how the values of the channels of a graph and its subgraphs look to clients.
+// channels describes how clients see the values of the channels of a graph and its subgraphs.
 type channels struct {
-	messages map[string]bool            // the channels of messages: whether they hold a list
+	messages map[string]bool            // the channels of messages; true if a channel holds a list
 	initial  map[string]json.RawMessage // the values of channels that were never written
 	plain    map[string]bool            // the channels whose values an update replaces
-	hidden   map[string]bool            // the channels that results and streams do not have
+	hidden   map[string]bool            // the channels that results and streams leave out
 	closed   map[string]bool            // the channels that clients cannot write
 	subs     map[string]channels
 }
@@ -89,8 +89,8 @@ func newChannels(d draw.Graph) channels {
 	return c
 }
 
-// at returns the channels of the subgraph that the nodes lead to. The channels of a graph that
-// is not part of the description, such as a sub-agent, are taken to be those of its parent.
+// at returns the channels of the subgraph at the path of nodes. A graph that is not part of the description, such as a
+// sub-agent, is assumed to have the channels of its parent.
 func (c channels) at(nodes []string) channels {
 	for _, n := range nodes {
 		if sub, ok := c.subs[n]; ok {
@@ -100,8 +100,8 @@ func (c channels) at(nodes []string) channels {
 	return c
 }
 
-// values returns a state as clients read it: a JSON object of the values by channel. A channel
-// with an initial value is there before its first write.
+// values returns a state as clients read it: a JSON object of the values by channel. It includes initial values of
+// channels that were never written.
 func (c channels) values(v state.View) (map[string]json.RawMessage, error) {
 	values, err := c.written(v)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c channels) values(v state.View) (map[string]json.RawMessage, error) {
 	return values, nil
 }
 
-// written is like values, without channels that were not written.
+// written is like values, but leaves out channels that were never written.
 func (c channels) written(v state.View) (map[string]json.RawMessage, error) {
 	values, err := state.Values(v)
 	if err != nil {
@@ -133,7 +133,7 @@ func (c channels) written(v state.View) (map[string]json.RawMessage, error) {
 	return values, nil
 }
 
-// shown returns the values of a state that results and streams have.
+// shown returns the values without the channels that results and streams leave out.
 func (c channels) shown(values map[string]json.RawMessage) map[string]json.RawMessage {
 	if len(c.hidden) == 0 {
 		return values
@@ -143,7 +143,7 @@ func (c channels) shown(values map[string]json.RawMessage) map[string]json.RawMe
 	return values
 }
 
-// shownUpdate returns the part of an update that streams have. It is null if nothing is left of it.
+// shownUpdate returns an update without the channels that streams leave out. It returns null if no channel remains.
 func (c channels) shownUpdate(update json.RawMessage) (json.RawMessage, error) {
 	if len(c.hidden) == 0 {
 		return update, nil
@@ -158,8 +158,8 @@ func (c channels) shownUpdate(update json.RawMessage) (json.RawMessage, error) {
 	return encoded(values), nil
 }
 
-// update returns the writes of a task as clients read them: the update of each channel by its
-// name. It is null without writes to channels.
+// update returns the writes of a task as clients read them: a JSON object of the updates by channel. It returns null if
+// the task writes no channel.
 func (c channels) update(u state.Update) (json.RawMessage, error) {
 	out := map[string]json.RawMessage{}
 	for _, w := range u {
@@ -211,8 +211,7 @@ func (c channels) valueOf(channel, op string, value json.RawMessage) (json.RawMe
 	return flatValue(value, isArray(value))
 }
 
-// joined returns the update of a channel with another one after it: the lists joined, or else
-// the later update.
+// joined combines two updates of a channel: it joins two lists, and otherwise returns the later update.
 func joined(first, then json.RawMessage) json.RawMessage {
 	if !isArray(first) || !isArray(then) {
 		return then
@@ -224,7 +223,7 @@ func joined(first, then json.RawMessage) json.RawMessage {
 	return encoded(append(a, b...))
 }
 
-// elements returns the elements of a JSON array, or any other valid JSON as the only one.
+// elements returns the elements of a JSON array. It returns any other valid JSON as a single element.
 func elements(data json.RawMessage) []json.RawMessage {
 	var list []json.RawMessage // decoding into a list that has elements would overwrite them
 	if isArray(data) && json.Unmarshal(data, &list) == nil {
@@ -322,11 +321,10 @@ func (s *served) write(channel, op string, value json.RawMessage) (state.Write, 
 	return s.graph.ReadWrite(encoded(map[string]any{"channel": channel, "op": op, "value": value}))
 }
 
-// oidNamespace is the namespace of the ids of assistants: that of X.500 names in RFC 9562.
+// oidNamespace is the namespace of the ids that the server derives from names.
 const oidNamespace = "6ba7b821-9dad-11d1-80b4-00c04fd430c8"
 
-// nameID returns the version 5 UUID (RFC 9562) of a name in a namespace, which is a UUID or any
-// other text.
+// nameID returns the version 5 UUID (RFC 9562) of a name in a namespace. The namespace is a UUID or any other text.
 func nameID(namespace, name string) string {
 	h := sha1.New() //nolint:gosec // the standard demands SHA-1; the ids are not secret
 	if raw, err := hex.DecodeString(strings.ReplaceAll(namespace, "-", "")); err == nil {
@@ -356,7 +354,7 @@ func isUUID(s string) bool {
 	return true
 }
 
-// flatValue converts the JSON of messages, as channels store them, to flat objects.
+// flatValue converts the JSON of messages, as channels store them, to the flat objects that clients read.
 func flatValue(data json.RawMessage, list bool) (json.RawMessage, error) {
 	if list {
 		messages, err := storedMessages(data)

@@ -10,17 +10,15 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// Handle adds a route of the application beside those of the server. Its pattern is that of an
-// [http.ServeMux], without a host; Handle panics if the pattern is invalid or taken. Add all routes
-// before the first request.
+// Handle adds a route of the application beside the routes of the server. The pattern is a pattern of [http.ServeMux]
+// without a host. Handle panics if the pattern is invalid or taken. Add all routes before the first request.
 //
-// The route is under the checks of the server: Host, Origin, authentication, quotas and limits. The
-// body has at most Options.MaxBody bytes, unless the handler calls [AllowBody], and each part of the
-// response must be taken within [Limits].WriteTime. [UserID] of the request's context returns the
-// user. Options.Authorize is not asked, except by [Server.CheckThread]. A server that is read-only
-// refuses all methods but GET and HEAD. The server answers OPTIONS itself. A handler that needs longer
-// than [Limits].ReadTime for its answer must first read the body to its end. Otherwise the context is
-// cancelled at that time.
+// The server applies its checks to the route: Host, Origin, authentication, quotas and limits. The body has at most
+// Options.MaxBody bytes, unless the handler calls [AllowBody], and the client must take each part of the response within
+// [Limits].WriteTime. [UserID] of the request's context returns the user. The server does not ask Options.Authorize,
+// except in [Server.CheckThread]. A read-only server refuses all methods but GET and HEAD. The server answers OPTIONS
+// itself. A handler that needs longer than [Limits].ReadTime for its answer must first read the body to its end.
+// Otherwise the server cancels the context at that time.
 //
 // If h returns an error before it has sent anything, the server sends the error: a [Refusal] unchanged,
 // an error that it knows with a fitting status, and any other with status 500 and a line in the log.
@@ -36,7 +34,7 @@ func (s *Server) Handle(pattern string, h func(http.ResponseWriter, *http.Reques
 			c.fail(errReadOnly)
 			return
 		}
-		if s.o.Auth != nil && c.user.ID == "" { // the path is below one of the pages, which need no user
+		if s.o.Auth != nil && c.user.ID == "" { // the path is below a page of the server, whose requests are not authenticated
 			if err := c.identify(); err != nil {
 				c.fail(err)
 				return
@@ -57,24 +55,24 @@ func (s *Server) Handle(pattern string, h func(http.ResponseWriter, *http.Reques
 	})
 }
 
-// AllowBody lets the body of a request to a route of [Server.Handle] have a size, and come within a
-// time from now, instead of Options.MaxBody and [Limits].ReadTime. Call it before the body is read. It
-// returns an error if the body is known to be larger.
+// AllowBody replaces Options.MaxBody and [Limits].ReadTime for the body of a request to a route of [Server.Handle]: the
+// body may have size bytes, and must arrive within a time from now. Call it before the body is read. It returns an error
+// if the length of the body is known and larger.
 func AllowBody(r *http.Request, size int64, within time.Duration) error {
 	b, ok := r.Body.(*requestBody)
 	if !ok {
 		return nil
 	}
 	b.allow(size)
-	_ = b.c.w.rc.SetReadDeadline(time.Now().Add(within)) // a recorder of a test has none
+	_ = b.c.w.rc.SetReadDeadline(time.Now().Add(within)) // fails for the recorder of a test, which has no deadline
 	if r.ContentLength > size {
 		return &http.MaxBytesError{Limit: size}
 	}
 	return nil
 }
 
-// CheckThread returns a [Refusal] unless the user of a request to a route of [Server.Handle] may
-// change a thread: one that does not exist, or belongs to another user, is not found.
+// CheckThread returns a [Refusal] unless the user of a request to a route of [Server.Handle] may change a thread. A
+// thread of another user is refused like one that does not exist.
 func (s *Server) CheckThread(r *http.Request, id string) error {
 	c, ok := r.Context().Value(callKey{}).(*call)
 	if !ok {
@@ -84,8 +82,8 @@ func (s *Server) CheckThread(r *http.Request, id string) error {
 	return err
 }
 
-// A requestBody is a body that has a limit, and that, once read, does not bound the time of the
-// response.
+// A requestBody is a body with a limit. When it has been read to its end, it removes the read deadline, which would also
+// limit the time of the response.
 type requestBody struct {
 	io.ReadCloser
 	limited io.Reader

@@ -57,7 +57,7 @@ func answered(t *testing.T, r *http.Request, err error) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// Routes of the application are under the checks of the server, and their errors are sent like its own.
+// The server checks requests to routes of the application, and sends the errors of the routes like its own.
 func TestRoutesOfTheApplicationAreChecked(t *testing.T) {
 	t.Parallel()
 	s, web := application(t, server.Options{MaxBody: 100})
@@ -114,8 +114,8 @@ func TestRoutesOfTheApplicationAreChecked(t *testing.T) {
 	}
 }
 
-// No route of the application is called without a user: not by OPTIONS, which browsers send without
-// credentials before a request of another origin, and not below the paths of the pages.
+// The server calls no route of the application without a user: not for OPTIONS, which browsers send without credentials
+// before a request to another origin, and not below the paths of the pages.
 func TestRoutesOfTheApplicationAlwaysHaveAUser(t *testing.T) {
 	t.Parallel()
 	s, web := application(t, server.Options{Chat: &ui.Chat{}, Origins: []string{"https://app.example"}})
@@ -147,7 +147,7 @@ func TestRoutesOfTheApplicationAlwaysHaveAUser(t *testing.T) {
 	}
 }
 
-// A server that is read-only calls no route that may change something.
+// A read-only server calls a route of the application only for methods that read.
 func TestRoutesOfTheApplicationAreReadOnlyToo(t *testing.T) {
 	t.Parallel()
 	s, web := application(t, server.Options{ReadOnly: true})
@@ -164,7 +164,7 @@ func TestRoutesOfTheApplicationAreReadOnlyToo(t *testing.T) {
 	}
 }
 
-// The time in which a body has to come is not the time of the response.
+// The time limit for the body of a request does not limit the time of the response.
 func TestRouteAnswersForLongerThanItsBodyMayTake(t *testing.T) {
 	t.Parallel()
 	s, web := application(t, server.Options{Limits: server.Limits{ReadTime: 50 * time.Millisecond}})
@@ -188,7 +188,7 @@ func TestRouteAnswersForLongerThanItsBodyMayTake(t *testing.T) {
 	assert.Equal(t, "done", text)
 }
 
-// A route that takes files has limits of its own, and is told of a thread that is not the user's.
+// A route for files sets its own limits for the body, and gets an error for a thread of another user.
 func TestRouteTakesFilesOfAThread(t *testing.T) {
 	t.Parallel()
 	s, web := application(t, server.Options{MaxBody: 100, Limits: server.Limits{ReadTime: 50 * time.Millisecond}})
@@ -276,7 +276,8 @@ func (w *waits) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// The application is told of a thread that is deleted, and of its owner. Its error keeps the thread.
+// The server calls OnDelete with a thread that is deleted, and with its owner in the context. If OnDelete returns an
+// error, the thread is kept.
 func TestApplicationIsToldOfDeletedThreads(t *testing.T) {
 	t.Parallel()
 	var told []string
@@ -310,7 +311,7 @@ func TestApplicationIsToldOfDeletedThreads(t *testing.T) {
 	assert.Equal(t, []string{"ann " + thread.ID, "ann " + thread.ID}, told)
 }
 
-// A refusal may have a body of the application's own form, also that of Options.Auth.
+// A refusal may have a body in the application's own form, also a refusal of Options.Auth.
 func TestRefusalWithABody(t *testing.T) {
 	t.Parallel()
 	body := map[string]any{"error": "no", "details": []string{"a <b>"}}
@@ -351,7 +352,7 @@ func TestRefusalWithABody(t *testing.T) {
 	}
 }
 
-// A thread that is being deleted gets no run: the application has removed what it kept for the thread.
+// A thread that is being deleted gets no new run, because the application has already removed its own data of the thread.
 func TestAThreadThatIsBeingDeletedGetsNoRun(t *testing.T) {
 	t.Parallel()
 	told, goOn := make(chan struct{}), make(chan struct{})

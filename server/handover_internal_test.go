@@ -19,7 +19,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// While the graphs of replicas differ, the run of a graph that a replica lacks waits for one that has it.
+// If a replica does not have the graph of a run, it hands the job over, and the run waits for a replica that has the
+// graph.
 func TestReplicaWithoutTheGraphHandsTheRunOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -39,7 +40,7 @@ func TestReplicaWithoutTheGraphHandsTheRunOver(t *testing.T) {
 		assert.Equal(t, runPending, got.Status)
 		assert.Equal(t, int64(1), got.Revision, "the replica has claimed the run")
 
-		// A client that cancels such a run does not wait for the graph.
+		// If a client cancels such a run, the run ends without the graph.
 		got.Status = runRunning
 		_, err = store.Update(t.Context(), got)
 		require.NoError(t, err)
@@ -51,11 +52,11 @@ func TestReplicaWithoutTheGraphHandsTheRunOver(t *testing.T) {
 	})
 }
 
-// A replica without the graph of a run does not end a rollback of the run, whose checkpoints it cannot
-// remove. It waits for a replica that has the graph.
+// A replica without the graph of a run does not execute a rollback of the run, because it cannot remove the checkpoints.
+// The rollback waits for a replica that has the graph.
 func TestReplicaWithoutTheGraphLeavesARollbackToAnother(t *testing.T) {
 	t.Parallel()
-	for _, status := range []string{runRunning, runPending} { // its server has died, or was shut down
+	for _, status := range []string{runRunning, runPending} { // the server of the run has died, or was shut down
 		t.Run(status, func(t *testing.T) {
 			t.Parallel()
 			store, thread, g := memruns.New(), threadRecord(uuid.New()), wordGraph(t, func(context.Context, state.View) (state.Update, error) {
@@ -86,7 +87,7 @@ func TestReplicaWithoutTheGraphLeavesARollbackToAnother(t *testing.T) {
 	}
 }
 
-// The cron of a graph that a replica lacks waits for a replica that has it, and keeps its time.
+// If a replica does not have the graph of a cron, it hands the job over, and the cron keeps its time.
 func TestReplicaWithoutTheGraphHandsTheCronOver(t *testing.T) {
 	t.Parallel()
 	store, due := memruns.New(), now()
@@ -101,7 +102,8 @@ func TestReplicaWithoutTheGraphHandsTheCronOver(t *testing.T) {
 	assert.Equal(t, int64(1), got.Revision)
 }
 
-// A replica that ends does not say that a run has ended that another one executes, and does not delete its thread.
+// If a replica shuts down while another one executes a run, it does not report the run as ended, and does not delete the
+// thread.
 func TestReplicaThatEndsDoesNotTakeRunsForEnded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,8 +126,8 @@ func TestReplicaThatEndsDoesNotTakeRunsForEnded(t *testing.T) {
 	})
 }
 
-// A run at whose checkpoint servers die fails after some of them. A job that was handed over between them counts no
-// server twice.
+// A run fails after several servers have died at the same checkpoint. If a job was handed over in between, each server
+// counts once.
 func TestRunThatKillsServersFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +166,8 @@ func TestRunThatKillsServersFails(t *testing.T) {
 	})
 }
 
-// A server that gets a run again before its first part has ended counts the run as often as it has ended.
+// If a server gets a run again before its first execution has ended, the user's count of runs is zero after both have
+// ended.
 func TestRunThatAServerGetsAgainIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	store, thread := memruns.New(), threadRecord(uuid.New())
