@@ -19,7 +19,7 @@ type historyBody struct {
 	Checkpoint checkpointID    `json:"checkpoint"`
 }
 
-// beforeID returns the id of the checkpoint that a request names as the upper bound.
+// beforeID returns the id of the checkpoint before which the history ends. It returns "" if the request names none.
 func (b *historyBody) beforeID() (string, error) {
 	var text string
 	var named struct {
@@ -76,7 +76,7 @@ func (c *call) history() error {
 	return c.send(list)
 }
 
-// historyBody reads a request for a history, and its limit.
+// historyBody reads the request for a history. It returns the body and the limit.
 func (c *call) historyBody() (b historyBody, limit int, err error) {
 	limit = 10
 	if c.r.Method == http.MethodGet {
@@ -100,7 +100,8 @@ func (c *call) historyBody() (b historyBody, limit int, err error) {
 	return b, limit, object("metadata", b.Metadata)
 }
 
-// only returns the history that consists of one checkpoint.
+// only returns a history of one checkpoint: the state at this checkpoint. The history is empty if the checkpoint does not
+// exist.
 func (r *reader) only(ctx context.Context, id string, metadata json.RawMessage) ([]*threadState, error) {
 	st, err := r.at(ctx, id, false)
 	if errors.Is(err, checkpoint.ErrNotFound) {
@@ -161,7 +162,7 @@ func (r *reader) startOf(ctx context.Context, id string, metadata json.RawMessag
 	}
 	snap, err := r.snapshot(ctx, id)
 	if err != nil || snap.Source != checkpoint.Input {
-		return out, nil //nolint:nilerr // the history says that there is no such checkpoint
+		return out, nil //nolint:nilerr // history returns the error if there is no such checkpoint
 	}
 	st, err := r.start(ctx, &snap.Info)
 	if err != nil {
@@ -170,7 +171,7 @@ func (r *reader) startOf(ctx context.Context, id string, metadata json.RawMessag
 	return r.add(out, st, metadata), nil
 }
 
-// statesOf returns what a history has for a checkpoint.
+// statesOf returns the states of a history for one checkpoint.
 func (r *reader) statesOf(ctx context.Context, i *graph.Info, newest *graph.Snapshot) ([]*threadState, error) {
 	if !r.light {
 		return r.statesAt(ctx, i.ID, newest)
@@ -184,7 +185,7 @@ func (r *reader) statesOf(ctx context.Context, i *graph.Info, newest *graph.Snap
 	return []*threadState{st, start}, err
 }
 
-// statesAt returns the state at a checkpoint, and that before it if it is the checkpoint of an
+// statesAt returns the state at a checkpoint. For the checkpoint of an input, it also returns the start state before the
 // input. It returns nil at a checkpoint of an earlier call of a subgraph.
 func (r *reader) statesAt(ctx context.Context, id string, newest *graph.Snapshot) ([]*threadState, error) {
 	snap, live := newest, id == newest.ID
@@ -203,13 +204,13 @@ func (r *reader) statesAt(ctx context.Context, id string, newest *graph.Snapshot
 		return []*threadState{st}, err
 	}
 	start, err := r.start(ctx, &snap.Info)
-	if errors.Is(err, checkpoint.ErrNotFound) && len(r.place.tasks) > 0 { // it is the end of an earlier call of the subgraph
+	if errors.Is(err, checkpoint.ErrNotFound) && len(r.place.tasks) > 0 { // the end of an earlier call of the subgraph
 		return []*threadState{st}, nil
 	}
 	return []*threadState{st, start}, err
 }
 
-// add appends a state whose metadata contains the wanted one.
+// add appends a state if its metadata contains the given metadata.
 func (r *reader) add(list []*threadState, st *threadState, metadata json.RawMessage) []*threadState {
 	if runs.Contains(encoded(st.Metadata), metadata) {
 		list = append(list, st)

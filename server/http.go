@@ -17,15 +17,14 @@ const (
 	headTime  = 10 * time.Second
 	idleTime  = 2 * time.Minute
 	drainTime = 30 * time.Second
-	// maxIdle is the number of connections without a request. When there are more, the oldest one
-	// is closed.
+	// maxIdle is the largest number of connections without a request. If there are more, the oldest one is closed.
 	maxIdle = 1024
 )
 
-// HTTP returns an http.Server for a handler, with the limits that a handler cannot set: the time
-// for the header of a request, the time of an idle connection, and the number of connections
-// without a request. When there are more than 1,024 of these, the oldest one is closed, so that
-// connections that send nothing keep nobody out. A nil handler means s.
+// HTTP returns an http.Server for a handler, with the limits that a handler cannot set: the time for the header of a
+// request, the time of an idle connection, and the number of connections without a request. If there are more than 1,024
+// of these, the oldest one is closed, so that connections that send nothing do not block other clients. A nil handler
+// means s.
 //
 // Do not set WriteTimeout and ReadTimeout: they would end streams. The server limits the time of
 // bodies and writes by itself; see [Limits].
@@ -40,10 +39,9 @@ func (s *Server) HTTP(addr string, h http.Handler) *http.Server {
 	}
 }
 
-// ListenAndServe serves a handler at an address until ctx ends or the process gets SIGINT or
-// SIGTERM. Then runs stop at the end of their superstep, streams end, and the server is closed;
-// the next server with the same store continues the runs. This takes at most 30 s. A nil handler
-// means s. A handler that contains s may have routes of its own.
+// ListenAndServe serves a handler at an address until ctx ends or the process gets SIGINT or SIGTERM. Then runs stop at
+// the end of their superstep, streams end, and the server is closed. The next server with the same store continues the
+// runs. The shutdown takes at most 30 s. A nil handler means s. A handler that contains s may have routes of its own.
 func (s *Server) ListenAndServe(ctx context.Context, addr string, h http.Handler) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -52,7 +50,7 @@ func (s *Server) ListenAndServe(ctx context.Context, addr string, h http.Handler
 	return s.Serve(ctx, l, h)
 }
 
-// Serve is like [Server.ListenAndServe], for a listener.
+// Serve is like [Server.ListenAndServe], but accepts the connections of a listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -68,7 +66,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, h http.Handler) erro
 	stop() // a second signal ends the process
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
-	// Requests are answered while runs stop: /readyz tells load balancers that the server ends.
+	// Answer requests while runs stop: /readyz tells load balancers that the server shuts down.
 	err = errors.Join(err, s.Close(drain))
 	if serr := web.Shutdown(drain); serr != nil {
 		err = errors.Join(err, serr, web.Close())
@@ -83,7 +81,7 @@ type idleConns struct {
 	at   map[net.Conn]*list.Element
 }
 
-// changed keeps track of a connection. An http.Server calls it.
+// changed updates the list for the new state of a connection. An http.Server calls it.
 func (i *idleConns) changed(c net.Conn, state http.ConnState) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -100,5 +98,5 @@ func (i *idleConns) changed(c net.Conn, state http.ConnState) {
 	}
 	oldest := i.list.Remove(i.list.Front()).(net.Conn) //nolint:forcetypeassert // the list has connections only
 	delete(i.at, oldest)
-	_ = oldest.Close() // its server learns of it by the next read
+	_ = oldest.Close() // the http.Server notices at its next read
 }

@@ -46,8 +46,8 @@ func serveHTTP(t *testing.T, o server.Options) (address string, stop func() erro
 	return l.Addr().String(), stop
 }
 
-// Connections that send nothing, or never end their header, keep no visitor out. The oldest ones
-// are closed.
+// Connections that send nothing, or never end their header, do not block other clients. The server closes the oldest of
+// them.
 func TestAFloodOfSilentConnectionsKeepsNobodyOut(t *testing.T) {
 	t.Parallel()
 	address, _ := serveHTTP(t, server.Options{})
@@ -79,7 +79,7 @@ func TestAFloodOfSilentConnectionsKeepsNobodyOut(t *testing.T) {
 	}
 }
 
-// A server that stops ends its streams, and the next one with the same stores continues the run.
+// A server that shuts down ends its streams, and the next server with the same stores continues the run.
 func TestServeDrains(t *testing.T) {
 	t.Parallel()
 	store := memruns.New()

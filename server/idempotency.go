@@ -9,14 +9,14 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// idempotencyKey is the header with a key that a client chooses for a run or a cron. A request with the key of another
-// one does not start a second run, and makes no second cron.
+// idempotencyKey is the header with a key that a client chooses for the request for a run or a cron. If the client
+// repeats the request with the same key, the server starts no second run and makes no second cron.
 const idempotencyKey = "Idempotency-Key"
 
 const maxKey = 255 // bytes
 
-// readKey gives a request with a key the id of its run. The id is made of the user, the thread and the key, so that
-// the store keeps one run for them.
+// readKey sets the id of the run for a request with a key. It derives the id from the user, the thread and the key, so
+// that the store keeps one run for all requests with the key.
 func (c *call) readKey(q *runRequest, thread string) error {
 	if q.key = c.r.Header.Get(idempotencyKey); q.key == "" {
 		return nil
@@ -26,7 +26,7 @@ func (c *call) readKey(q *runRequest, thread string) error {
 	return err
 }
 
-// idOfKey returns the id of an object of the user that a request with a key makes.
+// idOfKey returns the id of the object that a request of the user with this key creates.
 func (c *call) idOfKey(namespace, thread, key string) (string, error) {
 	if len(key) > maxKey {
 		return "", invalid("%s has %d bytes; the limit is %d.", idempotencyKey, len(key), maxKey)
@@ -43,7 +43,7 @@ func (c *call) startedBefore(q *runRequest) (*activeRun, error) {
 	if errors.Is(err, runs.ErrNotFound) {
 		return nil, nil
 	}
-	if err == nil { // as for the first request
+	if err == nil { // check the same access as for the first request
 		_, err = c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: r.Parent, Graph: r.Graph}.forRun(q), runs.Thread)
 	}
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *call) startedBefore(q *runRequest) (*activeRun, error) {
 	return a, nil
 }
 
-// startedMeanwhile returns the run of a request with the same key that has come at the same time.
+// startedMeanwhile returns the run of a request with the same key that was received at the same time.
 func (c *call) startedMeanwhile(q *runRequest, err error) (*activeRun, error) {
 	if q.key == "" || !errors.Is(err, runs.ErrExists) {
 		return nil, err

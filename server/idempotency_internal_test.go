@@ -18,7 +18,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The run of a request with a key and without a thread stays for a while after its end, so that the request can come again.
+// The run of a request with a key and without a thread is kept for a while after its end, so that the client can repeat
+// the request.
 func TestRunWithAKeyStaysForAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

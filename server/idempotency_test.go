@@ -31,7 +31,7 @@ func bodyOf(t *testing.T, resp *http.Response) string {
 	return string(data)
 }
 
-// A request that a client repeats with its key starts no second run, and has the answer of the first one.
+// A request that a client repeats with its key starts no second run, and gets the answer of the first run.
 func TestRepeatedRequestStartsNoSecondRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -61,7 +61,7 @@ func TestRepeatedRequestStartsNoSecondRun(t *testing.T) {
 			again, repeated := send("one")
 			assert.Equal(t, first, again)
 			assert.Equal(t, 1, runsOf(t, w))
-			if c.suffix != "" { // else the status may have changed
+			if c.suffix != "" { // otherwise the answer has the status of the run, which may have changed
 				assert.Equal(t, answer, repeated)
 			}
 			other, _ := send("two")
@@ -71,7 +71,7 @@ func TestRepeatedRequestStartsNoSecondRun(t *testing.T) {
 	}
 }
 
-// A key belongs to one request of one user on one thread.
+// A key identifies one request of one user on one thread.
 func TestKeyBelongsToOneRequest(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, func(o *server.Options) {
@@ -101,7 +101,8 @@ func TestKeyBelongsToOneRequest(t *testing.T) {
 	}
 }
 
-// Requests with one key that come at the same time start one run. A client is asked to come again if the run is not stored yet.
+// Simultaneous requests with one key start one run. If the run is not stored yet, the response tells the client to repeat
+// the request.
 func TestRequestsAtOnceStartOneRun(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, nil)

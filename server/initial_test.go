@@ -17,8 +17,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// kindsGraph returns a graph with channels of every kind, once without and once with a default. Its
-// node writes to none of them.
+// kindsGraph returns a graph with channels of every kind, with and without a default. Its node writes to none of them.
 func kindsGraph(t *testing.T) *graph.Graph {
 	t.Helper()
 	joined := func(current, update string) (string, error) { return current + update, nil }
@@ -55,7 +54,7 @@ const initialValues = `{
 	"saidDefault": [{"type": "human", "id": "h1", "content": "hi", "additional_kwargs": {}, "response_metadata": {}}]
 }`
 
-// Clients see a channel that was never written with the value that nodes see.
+// For a channel that was never written, clients see the same value as nodes.
 func TestChannelsShowTheirInitialValues(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, func(o *server.Options) { o.Graphs["kinds"] = kindsGraph(t) })
@@ -72,7 +71,7 @@ func TestChannelsShowTheirInitialValues(t *testing.T) {
 	}
 }
 
-// The state of a client of AG-UI is written to a channel only if an update replaces its value.
+// The server writes the state of an AG-UI client only to channels in which an update replaces the value.
 func TestAGUIWritesNoStateToChannelsThatMerge(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, func(o *server.Options) { o.Graphs["kinds"] = kindsGraph(t) })

@@ -22,7 +22,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// shopServer serves a graph with a channel that decides, one that is internal, and a subgraph that shares both and asks.
+// shopServer serves a graph with the channel role, which decides what the node does, the internal channel tries, and a
+// subgraph that shares both and asks a question.
 func shopServer(t *testing.T, input map[string][]string) (*server.Server, error) {
 	t.Helper()
 	talk, question := state.Keyed("messages", llm.ByID), state.Last[string]("question")
@@ -52,7 +53,7 @@ func shopServer(t *testing.T, input map[string][]string) (*server.Server, error)
 	return s, err
 }
 
-// Every way in which a client writes channels.
+// The test covers every request in which a client writes channels.
 func TestClientsWriteOnlyTheChannelsOfTheInput(t *testing.T) {
 	t.Parallel()
 	const thread = "/threads/4b0b7a2e-8b0c-4f0e-9a59-3c2d1c8d2f10"
@@ -165,7 +166,7 @@ func TestTheSchemaOfTheInputHasTheChannelsThatClientsWrite(t *testing.T) {
 	assert.Equal(t, []string{"agent_result", "messages"}, propertiesOf(t, s, "boss", "input_schema"))
 }
 
-// A client cannot spend more than the budget by a usage of its own.
+// A client cannot exceed the budget by writing a usage of its own.
 func TestAClientCannotWriteTheUsageOfAnAgent(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewScript(llmtest.Say("one").Costing(llm.Usage{Input: 100, Output: 100, Total: 200}), llmtest.Say("two"))
@@ -182,7 +183,8 @@ func TestAClientCannotWriteTheUsageOfAnAgent(t *testing.T) {
 	}
 }
 
-// A message that a graph cannot take is refused, also beside values that it takes.
+// The server refuses a message if the input of the graph does not name its channel, also beside values that the graph
+// accepts.
 func TestMessagesThatTheInputDoesNotNameAreRefused(t *testing.T) {
 	t.Parallel()
 	s, err := shopServer(t, map[string][]string{"shop": {"role"}})

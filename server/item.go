@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/memory"
 )
 
-// An item is a value of the store as clients see it.
+// An item is a value of the store in the form of clients.
 type item struct {
 	Namespace []string        `json:"namespace"`
 	Key       string          `json:"key"`
@@ -33,16 +33,16 @@ func newItem(i memory.Item) item {
 	return item{Namespace: i.Namespace, Key: i.Key, Value: i.Value, Created: i.CreatedAt.UTC(), Updated: i.UpdatedAt.UTC()}
 }
 
-// The tenants of the values of users, and of those that all users share.
+// The tenants of the scopes of items: of one user, and of all users.
 const (
 	ownValues    = "server"
 	sharedValues = "server/shared"
 )
 
-// ItemScope returns the scope of [Options.Values] that has the items of a user: in a node those of the user that
-// started the run ([UserID]), and without authentication those of everybody. A node that uses it shares its values
-// with the clients of the user, which read and write them by the routes under /store. If [Options.Authorize] gives
-// items another owner, [OwnerItemScope] has them, and if it gives them none, [SharedItemScope].
+// ItemScope returns the scope of [Options.Values] with the items of a user. In a node, this is the user that started the
+// run ([UserID]). Without authentication, all clients have the same items. A node that uses this scope shares its values
+// with the clients of the user, which read and write them by the routes under /store. If [Options.Authorize] sets another
+// owner of the items, use [OwnerItemScope], and if it sets no owner, [SharedItemScope].
 func ItemScope(ctx context.Context) memory.Scope {
 	if user := UserID(ctx); user != "" {
 		return OwnerItemScope(user)
@@ -56,7 +56,7 @@ func OwnerItemScope(owner string) memory.Scope { return memory.Scope{Tenant: own
 // SharedItemScope returns the scope of the items of all users; see [Filter].
 func SharedItemScope() memory.Scope { return memory.Scope{Tenant: sharedValues, User: "all"} }
 
-// values returns the namespace with these labels, of the user or of all users.
+// values returns the namespace with these labels, for one user or for all users.
 func (c *call) values(labels []string) (memory.Namespace, error) {
 	scope, err := c.scope(labels)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *call) values(labels []string) (memory.Namespace, error) {
 	return c.s.o.Values.In(scope, labels...), nil
 }
 
-// scope returns the scope of the values that the request may use.
+// scope returns the scope of the items that the request may use.
 func (c *call) scope(labels []string) (memory.Scope, error) {
 	if c.s.o.Values == nil {
 		return memory.Scope{}, refuse(http.StatusNotImplemented, "This server has no store of values. Set Options.Values.")
@@ -84,7 +84,7 @@ func (c *call) scope(labels []string) (memory.Scope, error) {
 	return SharedItemScope(), nil
 }
 
-// failedItem is the error of an item: a mistake of the client, or a failure of the store.
+// failedItem converts an error of the store: a mistake of the client becomes a refusal.
 func failedItem(err error) error {
 	if errors.Is(err, memory.ErrInvalid) {
 		return invalid("The store refuses the request: %v.", err)
@@ -116,7 +116,7 @@ func (c *call) putItem() error {
 		return invalid("The value is not an object.")
 	}
 	for _, label := range b.Namespace {
-		if strings.Contains(label, ".") { // a request for an item joins the labels by periods
+		if strings.Contains(label, ".") { // requests for an item join the labels by periods
 			return invalid("The label %q of the namespace has a period.", shortened(label))
 		}
 	}
@@ -199,7 +199,7 @@ func (c *call) searchItems() error {
 		return err
 	}
 	limit := 10
-	if b.Limit != nil && *b.Limit != 0 { // clients of LangGraph Server send 0 for no limit of their own
+	if b.Limit != nil && *b.Limit != 0 { // clients of LangGraph Server send 0 if they set no limit
 		limit = *b.Limit
 	}
 	if limit < 1 || limit > maxLimit || b.Offset < 0 || b.Offset > maxOffset {
@@ -220,11 +220,11 @@ func (c *call) searchItems() error {
 	return c.send(map[string]any{"items": found})
 }
 
-// maxOffset is the largest offset of a search of items.
+// maxOffset is the largest offset of a search for items.
 const maxOffset = math.MaxInt32
 
-// findItems returns items of a namespace. Those that fit a text come first, the best one before the others. The
-// others follow without a score: a text sorts the items, and a filter selects them.
+// findItems returns items of a namespace. If there is a text, the items that match it come first, the best one before the
+// others, and the other items follow without a score. The text only sorts the items: the filter selects them.
 func findItems(ctx context.Context, n memory.Namespace, text string, where []memory.Condition, offset, limit int) ([]foundItem, error) {
 	out := []foundItem{}
 	add := func(i memory.Item, score *float64) {
@@ -261,10 +261,10 @@ func findItems(ctx context.Context, n memory.Namespace, text string, where []mem
 	return out, nil
 }
 
-// operators maps the operators of a filter to those of package memory.
+// operators maps the operators of a filter to the operators of package memory.
 var operators = map[string]memory.Op{"$eq": "=", "$ne": "!=", "$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 
-// conditions converts a filter: a value by field, or an object of operators.
+// conditions converts a filter, which maps each field to a value or to an object of operators.
 func conditions(filter map[string]json.RawMessage) ([]memory.Condition, error) {
 	var out []memory.Condition
 	for field, data := range filter {
@@ -289,7 +289,7 @@ func conditions(filter map[string]json.RawMessage) ([]memory.Condition, error) {
 	return out, nil
 }
 
-// condition compares the field with exactly this name: a filter of the protocol has no paths.
+// condition compares the field with exactly this name, because a filter of the protocol has no paths.
 func condition(field string, op memory.Op, v any) memory.Condition {
 	c := memory.Where("", op, v)
 	c.Path = []string{field}

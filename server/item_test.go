@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// prefsGraph stores its input as the value of a key, and returns the value of another one.
+// prefsGraph stores its input as the value of one key, and returns the value of another key.
 func prefsGraph(t *testing.T, values *memory.Values, scope func(context.Context) memory.Scope) *graph.Graph {
 	t.Helper()
 	put, get, found := state.LastWins[string]("put"), state.LastWins[string]("get"), state.LastWins[json.RawMessage]("found")
@@ -83,8 +83,8 @@ func TestNodesAndClientsShareItems(t *testing.T) {
 	}
 }
 
-// The expectations are the answers of LangGraph Server 0.16.7 without an index to the same requests. There the items
-// have the order in which they were stored.
+// The expected answers are those of LangGraph Server 0.16.7 without an index to the same requests. That server returns
+// the items in the order in which they were stored.
 func TestSearchOfItems(t *testing.T) {
 	t.Parallel()
 	for name, open := range openMemory {
@@ -133,7 +133,7 @@ func TestSearchOfItems(t *testing.T) {
 	}
 }
 
-// A text puts the indexed items that fit it first, and leaves out none.
+// A search with a text returns the indexed items that match the text first, and leaves out no item.
 func TestSearchOfItemsByTextBeginsWithTheBest(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, func(o *server.Options) { o.Values = openMemory["memory"](t).Values() })

@@ -25,8 +25,8 @@ import (
 	"github.com/weft-go/weft/internal/uuid"
 )
 
-// Of the 200 runs of the test, 100 are on threads of their own, 60 are two each on 30 threads that
-// wait for an answer, and 40 are queued on 4 threads.
+// Of the 200 runs of the test, 100 are on threads of their own, 60 are on 30 threads with two runs each, which wait for
+// an answer, and 40 are queued on 4 threads.
 const (
 	ownThreads    = 100
 	askingThreads = 30
@@ -35,10 +35,9 @@ const (
 	killsARound   = 5
 )
 
-// A process that serves 200 streamed runs is killed at random times and started again. The clients
-// come back with the id of their last event. Each run ends, each client gets each event once and in
-// order, no effect whose result was stored is repeated, and each input, answer and update is applied
-// once. WEFT_CRASHES is the number of kills.
+// A process that serves 200 streamed runs is killed at random times and started again. The clients reconnect with the id
+// of their last event. Each run ends, each client gets each event once and in order, no effect whose result was stored is
+// repeated, and each input, answer and update is applied once. WEFT_CRASHES is the number of kills.
 func TestKilledServerLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	kills := killsARound
@@ -67,12 +66,12 @@ type crashedRuns struct {
 	t       *testing.T
 	dir     string
 	client  *http.Client
-	streams atomic.Int64 // how often a stream was begun or joined
+	streams atomic.Int64 // how many times a stream was begun or joined
 	events  atomic.Int64
-	ended   atomic.Int64 // runs
+	ended   atomic.Int64 // runs that have ended
 }
 
-// round starts the clients and kills their server some times. It returns the number of kills.
+// round starts the clients and kills their server several times. It returns the number of kills.
 func (c *crashedRuns) round(kind string, most int) (kills int) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
 	defer cancel()
@@ -144,10 +143,10 @@ func (c *crashedRuns) checkEffects() {
 	c.t.Logf("%d effects, %d of them again because the process was killed before the result was stored", len(did), again)
 }
 
-// thread executes runs on a thread, all at once, and checks what they left.
+// thread executes n runs on a thread at the same time, and checks the state of the thread.
 func (c *crashedRuns) thread(ctx context.Context, tag, graph string, n int) {
 	thread := uuid.New()
-	if n > 1 { // the clients create the thread together otherwise
+	if n > 1 { // otherwise the clients create the thread at the same time
 		c.retry(ctx, func() error {
 			_, err := c.post(ctx, "/threads", map[string]any{"thread_id": thread, "if_exists": "do_nothing"})
 			return err
@@ -185,7 +184,7 @@ func (c *crashedRuns) thread(ctx context.Context, tag, graph string, n int) {
 	assert.Equal(c.t, want, seen, "what the runs of %s wrote", tag)
 }
 
-// run executes a run to its end, over the ends of servers.
+// run executes a run to its end, also if servers end meanwhile.
 func (c *crashedRuns) run(ctx context.Context, thread string, body map[string]any) {
 	mark := uuid.New()
 	body["metadata"] = map[string]string{"mark": mark}
@@ -245,7 +244,7 @@ func (c *crashedRuns) run(ctx context.Context, thread string, body map[string]an
 	})
 }
 
-// open begins the stream of a run, or joins that of a run with an id.
+// open begins the stream of a run. If there is an id, it joins the stream of this run.
 func (c *crashedRuns) open(ctx context.Context, thread, id, last string, body map[string]any) (*http.Response, error) {
 	if id != "" {
 		return c.get(ctx, "/threads/"+thread+"/runs/"+id+"/stream", http.Header{"Last-Event-Id": {last}})
@@ -293,7 +292,7 @@ func (c *crashedRuns) post(ctx context.Context, path string, body any) (*http.Re
 	return c.do(ctx, http.MethodPost, path, string(encoded(body)), http.Header{"Content-Type": {"application/json"}})
 }
 
-// do sends a request to the server that runs now.
+// do sends a request to the server of the current process.
 func (c *crashedRuns) do(ctx context.Context, method, path, body string, header http.Header) (*http.Response, error) {
 	address, err := os.ReadFile(filepath.Join(c.dir, addressFile))
 	if err != nil {

@@ -45,7 +45,7 @@ func serveChild(kind string) error {
 		return err
 	}
 	graphs, err := crashGraphs(checkpoints, func(what, key string) {
-		// One write, which the end of the process cannot divide.
+		// Write the line in one call, so that the end of the process cannot split it.
 		if _, werr := effects.WriteString(fmt.Sprintln(what, key, os.Getpid())); werr != nil {
 			panic(werr)
 		}
@@ -94,7 +94,7 @@ func childStores(ctx context.Context, kind string) (checkpoint.Store, runs.Store
 		return checkpoints, store, err
 	}
 	url, schema, _ := strings.Cut(kind, " ")
-	// A thread is free a second after the end of its process.
+	// The lease of a thread ends a second after the end of its process.
 	checkpoints, err := pgcheckpoint.Open(ctx, url, pgcheckpoint.Options{Schema: schema, LeaseTime: time.Second})
 	if err != nil {
 		return nil, nil, err
@@ -103,8 +103,8 @@ func childStores(ctx context.Context, kind string) (checkpoint.Store, runs.Store
 	return checkpoints, store, err
 }
 
-// crashGraphs returns the graphs of the test of killed servers. Each node has an effect, which calls
-// did before and after its result is stored.
+// crashGraphs returns the graphs of the test of killed servers. Each node has an effect, which calls did twice: before
+// its result is stored and afterwards.
 func crashGraphs(store checkpoint.Store, did func(what, key string)) (map[string]*graph.Graph, error) {
 	lines, tag := state.Append[string]("log"), state.LastWins[string]("tag")
 	question := graph.NewInterrupt[string, string]("ask")

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// views are the files that turn events of the log into what clients see, and into spans.
+// views are the files that convert events of the log to the events of clients, and to spans.
 var views = []string{"stream.go", "runnable.go", "threadview.go", "aguiview.go", "trace.go"}
 
 // shown has, for each kind of the log, the views that show it.
@@ -32,7 +32,7 @@ var shown = map[string][]string{
 	"kindEnd":        views,
 }
 
-// TestEachKindOfTheLogIsShown makes who adds a kind decide for each view whether it shows the kind.
+// TestEachKindOfTheLogIsShown fails for a new kind until the variable shown says which views show the kind.
 func TestEachKindOfTheLogIsShown(t *testing.T) {
 	t.Parallel()
 	kinds := regexp.MustCompile(`(?m)^\t(kind[A-Z]\w*) +=`).FindAllStringSubmatch(read(t, "event.go"), -1)

@@ -15,7 +15,7 @@ import (
 // A lane is the queue of the runs of one thread. The first run is executed.
 type lane struct{ runs []*activeRun }
 
-// enqueue stores a run and puts it into the lane of its thread.
+// enqueue stores a run and puts it into the queue of its thread.
 func (s *Server) enqueue(ctx context.Context, a *activeRun, r *runs.Record) error {
 	if s.o.Queue != nil {
 		return s.share(ctx, a, r, a.data.Request.Multitask)
@@ -23,8 +23,8 @@ func (s *Server) enqueue(ctx context.Context, a *activeRun, r *runs.Record) erro
 	return s.queue(ctx, a, r, a.data.Request.Multitask)
 }
 
-// queue puts a run into the lane of its thread, by a strategy. It stores the record of the run, which is nil
-// if that is stored.
+// queue puts a run into the lane of its thread, as a strategy says. It stores the record r, which is nil if it is stored
+// already.
 func (s *Server) queue(ctx context.Context, a *activeRun, r *runs.Record, strategy string) error {
 	stored := r == nil
 	waits := time.Until(a.data.After)
@@ -32,7 +32,7 @@ func (s *Server) queue(ctx context.Context, a *activeRun, r *runs.Record, strate
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime) // a client that leaves leaves no half of a run
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime) // store the whole run even if the client leaves
 	defer cancel()
 	if !stored {
 		err = s.o.Runs.Insert(ctx, *r)
@@ -47,7 +47,7 @@ func (s *Server) queue(ctx context.Context, a *activeRun, r *runs.Record, strate
 		return err
 	}
 	first := len(before) == 0
-	if stored { // the run stops those that were there before it
+	if stored { // the run stops only runs that were created before it
 		before = slices.DeleteFunc(before, func(b *activeRun) bool { return b.record.Created.After(a.record.Created) })
 	}
 	switch strategy {
@@ -56,7 +56,7 @@ func (s *Server) queue(ctx context.Context, a *activeRun, r *runs.Record, strate
 	case multitaskRollback:
 		err = s.stopRuns(ctx, before, rollbackRun)
 	}
-	if err != nil { // the next server does it again because of the record of this run
+	if err != nil { // the next server tries again, because the record of this run has the strategy
 		s.o.Logger.Error("server: the end of the runs before another one was not stored", "run", a.id, "thread", a.thread, "error", err)
 	}
 	go func() {
@@ -66,8 +66,8 @@ func (s *Server) queue(ctx context.Context, a *activeRun, r *runs.Record, strate
 	return nil
 }
 
-// accept counts a run, and puts it into its lane unless it waits for its time. It returns the runs
-// before it, or a refusal.
+// accept counts a run, and puts it into the lane of its thread unless it is delayed. It returns the earlier runs of the
+// thread, or a refusal.
 func (s *Server) accept(a *activeRun, strategy string, stored, waits bool) (before []*activeRun, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *Server) accept(a *activeRun, strategy string, stored, waits bool) (befo
 	return before, nil
 }
 
-// stopRuns cancels runs, and stores that they are cancelled.
+// stopRuns cancels runs, and stores the cancellations.
 func (s *Server) stopRuns(ctx context.Context, list []*activeRun, how cancellation) error {
 	for _, a := range list {
 		a.stop(how)
@@ -131,9 +131,9 @@ func (s *Server) stopRuns(ctx context.Context, list []*activeRun, how cancellati
 
 var errEnded = errors.New("the run has ended")
 
-// joinThread makes the thread of a stored run busy, unless the run waits for its time. It removes the run and returns an error
-// if the thread does not exist or is being deleted. Any other error does not end the run, because another server may execute
-// it already.
+// joinThread makes the thread of a stored run busy, unless the run is delayed. If the thread does not exist or is being
+// deleted, joinThread removes the run and returns an error. It tries again after any other error, because another server
+// may already execute the run.
 func (s *Server) joinThread(ctx context.Context, a *activeRun, delayed bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -158,7 +158,7 @@ func (s *Server) joinThread(ctx context.Context, a *activeRun, delayed bool) err
 	}
 }
 
-// setBusy makes the thread of a run busy. It returns errEnded if another server has executed the run already.
+// setBusy makes the thread of a run busy. It returns errEnded if another server has already executed the run.
 func (s *Server) setBusy(ctx context.Context, thread, run string) error {
 	_, err := s.change(ctx, runs.Thread, thread, func(r *runs.Record) error {
 		if err := checkDeleting(r); err != nil {
@@ -195,7 +195,8 @@ func (s *Server) supervise(a *activeRun, waits time.Duration, first bool) {
 	s.finish(a, s.execute(a))
 }
 
-// join puts a run whose time has come into its lane. It reports whether the run is the first one.
+// join puts a delayed run into the lane of its thread when the delay is over. It reports whether the run is the first
+// one.
 func (s *Server) join(a *activeRun) bool {
 	s.mu.Lock()
 	l := s.lanes[a.thread]
@@ -212,11 +213,11 @@ func (s *Server) join(a *activeRun) bool {
 	return first
 }
 
-// leave removes a run from its lane, and lets the next one begin. It reports whether there is none.
+// leave removes a run from the lane of its thread, and lets the next run begin. It reports whether no run is left.
 func (s *Server) leave(a *activeRun) (idle bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.active[a.id] == a { // otherwise this server has got the run again
+	if s.active[a.id] == a { // otherwise this server has claimed the run again
 		delete(s.active, a.id)
 	}
 	if a.counted {
@@ -241,7 +242,7 @@ func (s *Server) leave(a *activeRun) (idle bool) {
 	return false
 }
 
-// busy reports whether other runs of the thread wait behind this one.
+// busy reports whether the thread of a run has other runs that wait.
 func (s *Server) busy(ctx context.Context, a *activeRun) (bool, error) {
 	if s.o.Queue != nil {
 		return s.others(ctx, a)
@@ -252,7 +253,7 @@ func (s *Server) busy(ctx context.Context, a *activeRun) (bool, error) {
 	return l != nil && slices.ContainsFunc(l.runs, func(o *activeRun) bool { return o != a }), nil
 }
 
-// turn reports whether the run is the first of its lane.
+// turn reports whether the run is the first of its thread.
 func (s *Server) turn(a *activeRun) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +261,8 @@ func (s *Server) turn(a *activeRun) bool {
 	return l != nil && len(l.runs) > 0 && l.runs[0] == a
 }
 
-// cancelRuns cancels runs, also if this server is killed before they end. With wait it returns when they have ended.
+// cancelRuns cancels runs. The cancellation is stored, so that it has effect even if this server is killed. With wait,
+// cancelRuns returns when the runs have ended.
 func (s *Server) cancelRuns(ctx context.Context, ids []string, rollback, wait bool) error {
 	how := interruptRun
 	if rollback {
@@ -296,7 +298,7 @@ func (s *Server) cancelRuns(ctx context.Context, ids []string, rollback, wait bo
 // cancelThread cancels all runs of a thread and waits for their end.
 func (s *Server) cancelThread(ctx context.Context, thread string) error {
 	if s.o.Queue != nil {
-		for { // a run may have been stored before the mark of a deletion was seen
+		for { // a run may have been stored before its server saw the mark of the deletion
 			ids, err := s.unfinishedIDs(ctx, thread)
 			if err != nil || len(ids) == 0 {
 				return err
@@ -328,7 +330,7 @@ func (s *Server) resumeRuns() error {
 	for _, r := range found {
 		g := s.graphs[r.Graph]
 		if g == nil && s.stored != nil {
-			continue // the server shows the threads of a program that has the graph
+			continue // with Options.Stored, a program that has the graph continues the run
 		}
 		a, err := newActiveRun(r, g)
 		if err != nil {
@@ -341,7 +343,7 @@ func (s *Server) resumeRuns() error {
 		threads[a.thread] = append(threads[a.thread], a)
 	}
 	for _, a := range list {
-		a.stopEarlier(threads[a.thread]) // before one of them begins, and perhaps ends
+		a.stopEarlier(threads[a.thread]) // before one of them begins or ends
 	}
 	begun, waiting := 0, 0
 	for _, a := range list {
@@ -350,7 +352,7 @@ func (s *Server) resumeRuns() error {
 		} else {
 			waiting++
 		}
-		// A run that was to interrupt those before it stores it now.
+		// queue stores the cancellations of a run that interrupts earlier runs.
 		if err := s.queue(s.ctx, a, nil, a.data.Request.Multitask); err != nil && !errors.Is(err, runs.ErrNotFound) {
 			return err
 		}
@@ -365,13 +367,13 @@ func (s *Server) resumeRuns() error {
 	})
 }
 
-// begunFirst puts the runs that a server has begun before the others. One that was drained is pending again.
+// begunFirst sorts runs that a server has begun before the others. Such a run is pending again if its server was drained.
 func begunFirst(list []*activeRun) {
 	begun := func(a *activeRun) bool { return a.record.Status == runRunning || a.data.Started }
 	slices.SortStableFunc(list, func(a, b *activeRun) int { return boolOrder(begun(a), begun(b)) })
 }
 
-// stopEarlier stops the runs of the thread that were there before this one, if its strategy says so.
+// stopEarlier stops the earlier runs of the thread, if the strategy of this run says so.
 func (a *activeRun) stopEarlier(list []*activeRun) {
 	how := strategyCancels(a.data.Request.Multitask)
 	if how == notCanceled {
@@ -384,8 +386,8 @@ func (a *activeRun) stopEarlier(list []*activeRun) {
 	}
 }
 
-// restThreads corrects the status of threads that another server left busy without a run. It leaves out
-// threads that are in use.
+// restThreads corrects the status of threads that another server left busy without a run. It skips threads that are in
+// use.
 func (s *Server) restThreads(uses func(*runs.Record) bool) error {
 	var busy []runs.Record
 	err := s.each(s.ctx, runs.Query{Kind: runs.Thread, Statuses: []string{threadBusy}}, func(t *runs.Record) error {
@@ -393,7 +395,7 @@ func (s *Server) restThreads(uses func(*runs.Record) bool) error {
 		busy = append(busy, *t)
 		return nil
 	})
-	for _, t := range busy { // after the search: a changed status moves the pages
+	for _, t := range busy { // after the search, because a changed status shifts the pages
 		if g := s.graphs[t.Graph]; g != nil && !uses(&t) {
 			if err := s.rest(withOwner(withUser(s.ctx, t.Owner), t.Owner), &activeRun{thread: t.ID, g: g, data: &runData{}}, &outcome{}); err != nil {
 				s.o.Logger.Error("server: the status of a thread was not stored", "thread", t.ID, "error", err)
@@ -413,7 +415,7 @@ func boolOrder(a, b bool) int {
 	return 1
 }
 
-// store replaces the record of a run with its present data.
+// storeRun replaces the status and the data of a run's record.
 func (s *Server) storeRun(ctx context.Context, a *activeRun, status string) error {
 	_, err := s.change(ctx, runs.Run, a.id, func(r *runs.Record) error {
 		if err := s.adopt(a, r); err != nil {

@@ -10,42 +10,42 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits bounds what clients can use. Zero means the default of a field, and a negative number
-// means no limit. The limits of a user apply only with [Options.Auth].
+// Limits bounds the resources that clients can use. Zero means the default of a field, and a negative number means no
+// limit. The limits of a user apply only with [Options.Auth].
 type Limits struct {
 	// Headers is the number of header fields of a request, 100 by default, and HeaderBytes their
 	// size, 64 KiB by default. The path with its query may have 8 KiB.
 	Headers, HeaderBytes int
-	// ReadTime is the time in which a client sends the body of a request: a minute by default.
+	// ReadTime is the time in which a client must send the body of a request: a minute by default.
 	ReadTime time.Duration
-	// WriteTime is the time in which a client takes each 64 KiB of a response, and each event of a
-	// stream: 30 s by default.
+	// WriteTime is the time in which a client must take each 64 KiB of a response, and each event of a stream: 30 s by
+	// default.
 	WriteTime time.Duration
-	// Streams is the number of requests that stay open at once: streams of events, and requests
-	// that wait for the end of a run. It is 4,096 by default. UserStreams is their number for one
-	// user: 100 by default.
+	// Streams is the number of requests that may stay open at the same time: event streams, and requests that wait for
+	// the end of a run. It is 4,096 by default. UserStreams is this number for one user: 100 by default.
 	Streams, UserStreams int
-	// Requests is the number of requests of a user in a second, on average: 100 by default.
-	// Twice as many may come at once.
+	// Requests is the number of requests of a user in a second, on average: 100 by default. A burst may have twice as
+	// many.
 	Requests float64
-	// UserRuns is the number of runs of a user that wait or are executed at once: 100 by default.
+	// UserRuns is the number of runs of a user that wait or are executed at the same time: 100 by default.
 	UserRuns int
-	// QueuedRuns is the number of runs that wait for their turn, over all servers that share a
-	// [Options.Queue], which counts threads with runs, and delayed runs, once a second. More are refused with
-	// status 503. It is 10,000 by default.
+	// QueuedRuns is the number of runs that wait for their turn: 10,000 by default. More are refused with status 503.
+	// With an [Options.Queue], the limit is for all servers that share the queue. The queue counts threads with runs, and
+	// delayed runs, once a second.
 	QueuedRuns int
 	// ThreadRuns is the number of runs of a thread that wait or are executed at the same time: 1000 by default. More
 	// are refused with status 503.
 	ThreadRuns int
-	// Bytes is the size of the large requests that this server handles at once: their bodies, until the
-	// runs that they ask for are stored, and the runs that wait in this process or are executed. More are refused with status 503.
-	// A large request has more than 64 KiB. Runs with half of these bytes are executed at once, and the others wait; a run that is larger
-	// is executed without other large ones. It is 64 MiB by default: a run needs about twenty times the size of its request, or of the
-	// state of its thread, for a moment. UserBytes is the same for one user, 32 MiB by default; more are
-	// refused with status 429. One request at a time may be larger than that.
+	// Bytes is the size of the large requests that this server handles at the same time: their bodies, until the runs
+	// that they start are stored, and the runs that wait in this process or are executed. More are refused with status
+	// 503. A large request has more than 64 KiB. Large runs are executed at the same time up to half of Bytes, and the
+	// others wait. A larger run is executed without other large ones. Bytes is 64 MiB by default: for a moment, a run
+	// needs about twenty times the size of its request, or of the state of its thread. UserBytes is the same limit for
+	// one user, 32 MiB by default. More are refused with status 429. A single request may exceed both limits if no other
+	// large one is handled.
 	Bytes, UserBytes int64
-	// UserThreads is the number of threads that a user may own. There is no limit by default.
-	// Threads that are deleted with their only run do not count.
+	// UserThreads is the number of threads that a user may own. By default there is no limit. Temporary threads, which
+	// are deleted with their only run, do not count.
 	UserThreads int
 }
 
@@ -93,7 +93,7 @@ func (l *Limits) setDefaults() {
 	}
 }
 
-// executed returns the size of the large runs that are executed at once.
+// executed returns the total size of the large runs that are executed at the same time.
 func (l *Limits) executed() int64 { return max(l.Bytes/2, 1) }
 
 // checkHead refuses a request whose path or header is too large.
@@ -119,7 +119,7 @@ func tooMany(after time.Duration, format string, args ...any) error {
 	return &Refusal{Status: http.StatusTooManyRequests, Detail: fmt.Sprintf(format, args...), RetryAfter: after}
 }
 
-// accounts has what users use at present. A user that uses nothing has no account for long.
+// accounts counts the current use of each user. The account of a user that uses nothing is removed after a while.
 type accounts struct {
 	limits Limits
 
@@ -160,7 +160,7 @@ func (a *accounts) of(user string) *account {
 	return u
 }
 
-// sweep removes the accounts that are like new ones.
+// sweep removes the accounts that have the same counts as a new one.
 func (a *accounts) sweep() {
 	for id, u := range a.users {
 		if u.streams == 0 && u.runs == 0 && u.bytes == 0 && u.requests.Tokens() >= float64(u.requests.Burst()) {
@@ -170,7 +170,7 @@ func (a *accounts) sweep() {
 	a.sweepAt = max(minSweep, 2*len(a.users))
 }
 
-// request counts a request of a user.
+// request counts a request of a user, or returns a refusal.
 func (a *accounts) request(user string) error {
 	a.mu.Lock()
 	r := a.of(user).requests.Reserve()
@@ -182,8 +182,8 @@ func (a *accounts) request(user string) error {
 	return nil
 }
 
-// stream counts a request that stays open. Call end when it has ended. Without a user, only the
-// limit of all streams applies.
+// stream counts a request that stays open until end is called. If limited is false, only the limit of all streams
+// applies.
 func (a *accounts) stream(user string, limited bool) (end func(), err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -204,7 +204,7 @@ func (a *accounts) stream(user string, limited bool) (end func(), err error) {
 	}, nil
 }
 
-// room reports whether a user may start some runs.
+// room returns an error if a user may not start this number of runs.
 func (a *accounts) room(user string, more int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -218,7 +218,7 @@ func (a *accounts) check(u *account, more int) error {
 	return nil
 }
 
-// take counts a run of a user and its size, until give.
+// take counts a run of a user and its size, until give is called.
 func (a *accounts) take(user string, size int, limited bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -242,10 +242,10 @@ func (a *accounts) give(user string, size int) {
 	a.add(u, -large(size))
 }
 
-// minLarge is the size of a request from which on it counts.
+// minLarge is the size up to which requests and runs do not count as large.
 const minLarge = 64 << 10
 
-// large returns the size of a request if it counts.
+// large returns the size of a large request or run, and 0 for a small one.
 func large(size int) int64 {
 	if size <= minLarge {
 		return 0
@@ -259,8 +259,8 @@ func (a *accounts) add(u *account, n int64) {
 	u.bytes += n
 }
 
-// takeBytes counts more bytes of a request, of which held count already, until giveBytes. Alone, a request may have any
-// size.
+// takeBytes counts n more bytes of a request, until giveBytes is called. held bytes of the request count already. If it
+// is the only large request, it may have any size.
 func (a *accounts) takeBytes(user string, n, held int64, limited bool) error {
 	if n == 0 {
 		return nil

@@ -34,7 +34,7 @@ func TestRequestsOfAUserAreLimitedAndAllowedAgain(t *testing.T) {
 	})
 }
 
-// The table of users has only those that use something, or have sent requests in the last seconds.
+// The table of users has only users that use something, or have sent requests in the last seconds.
 func TestTheTableOfUsersIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -58,7 +58,7 @@ func TestASlowBodyIsCut(t *testing.T) {
 	closed(t, c, 10*time.Second)
 }
 
-// The time for a body does not end a stream.
+// The time limit for the body of a request does not end the stream of its response.
 func TestAStreamOutlivesTheTimeOfItsBody(t *testing.T) {
 	t.Parallel()
 	_, web := testServer(t, func(o *server.Options) {
@@ -77,7 +77,7 @@ func TestAStreamOutlivesTheTimeOfItsBody(t *testing.T) {
 	assert.Equal(t, 8, beats)
 }
 
-// A client that takes no events is cut, and its stream ends.
+// If a client does not read its events, the server closes the connection, and the stream ends.
 func TestAStreamThatNobodyReadsIsCut(t *testing.T) {
 	t.Parallel()
 	s, web := testServer(t, func(o *server.Options) {
@@ -126,7 +126,7 @@ func TestQuotasAnswerWith429(t *testing.T) {
 		wg.Go(func() { statuses[i] = ask(t, web, "kim", http.MethodPost, "/threads", nil) })
 	}
 	wg.Wait()
-	for range 3 { // requests at the same time may refuse each other
+	for range 3 { // each of several simultaneous requests may cause the refusal of another
 		ask(t, web, "kim", http.MethodPost, "/threads", nil)
 	}
 	assert.Equal(t, http.StatusTooManyRequests, ask(t, web, "kim", http.MethodPost, "/threads", nil).status)

@@ -19,10 +19,10 @@ import (
 type largeClient struct {
 	t    *testing.T
 	web  *httptest.Server
-	runs [][2]string // user and path
+	runs [][2]string // the user and the path of each run
 }
 
-// run returns the request for a run that has a body of about size bytes. Its record has twice as many.
+// run returns the request for a run, with a body of about size bytes. The record of the run has twice the size.
 func (*largeClient) run(size, ticks int) map[string]any {
 	pad := map[string]any{"configurable": map[string]any{"pad": strings.Repeat("a", size)}}
 	return map[string]any{"assistant_id": "slow", "input": map[string]any{"tag": "a", "n": ticks}, "config": pad}
@@ -45,7 +45,7 @@ func (l *largeClient) cancel(user, path string) {
 	require.Less(l.t, r.status, 300, r.body)
 }
 
-// close cancels what was started, so that the server can be closed.
+// close cancels the started runs, so that the server can be closed.
 func (l *largeClient) close() {
 	for _, r := range l.runs {
 		ask(l.t, l.web, r[0], http.MethodPost, r[1]+"/cancel?wait=true", nil)
@@ -63,7 +63,7 @@ func TestLargeRunsOfAUserAndOfAllAreLimited(t *testing.T) {
 	assert.Equal(t, http.StatusTooManyRequests, r.status, r.body)
 	assert.Equal(t, "1", r.header.Get("Retry-After"))
 	assert.Contains(t, r.body, "The user has other large requests and runs of")
-	l.start("ann", l.run(1000, 10_000)) // a small one does not count
+	l.start("ann", l.run(1000, 10_000)) // a small run does not count
 
 	chunked, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/runs", io.MultiReader(jsonBody(t, run)))
 	require.NoError(t, err)
@@ -95,8 +95,8 @@ func TestALargeBodyCountsUntilItIsAnswered(t *testing.T) {
 		require.NoError(t, resp.Body.Close())
 		return resp.StatusCode
 	}
-	// refuses begins a slow request, and reports whether others were refused until it was answered. The slow request is itself
-	// refused if another one was counted before it.
+	// refuses begins a slow request, and reports whether other requests were refused until it was answered. The server
+	// refuses the slow request itself if it has counted another one first.
 	refuses := func() bool {
 		slow := dial(t, web, head("POST", "/threads", "ann", fmt.Sprint("Content-Length: ", len(body)), "Connection: close")+body[:len(body)-100])
 		defer func() { _ = slow.Close() }()
@@ -115,12 +115,12 @@ func TestALargeBodyCountsUntilItIsAnswered(t *testing.T) {
 	}
 	require.Eventually(t, refuses, 20*time.Second, 10*time.Millisecond)
 	require.Eventually(t, func() bool { return created("ann") == http.StatusOK }, 10*time.Second, 10*time.Millisecond)
-	for range 5 { // the count of a request may end a moment after its answer
+	for range 5 { // the server may count a request until shortly after its answer
 		require.Eventually(t, func() bool { return created("ann") == http.StatusOK }, 10*time.Second, 10*time.Millisecond)
 	}
 }
 
-// The length that a client announces takes no room, and a request alone may be larger than the limits.
+// The announced length of a body does not count. A body may exceed the limits if it is the only one.
 func TestOnlyBytesThatCameCount(t *testing.T) {
 	t.Parallel()
 	_, web := testServer(t, func(o *server.Options) { o.Limits.UserBytes, o.Limits.Bytes = 100<<10, 150<<10 })
@@ -132,7 +132,7 @@ func TestOnlyBytesThatCameCount(t *testing.T) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, web.URL+"/threads", reader)
 		require.NoError(t, err)
 		r.Header.Set("X-Test-User", "ann")
-		require.Eventually(t, func() bool { // the count of the request before it may end a moment after its answer
+		require.Eventually(t, func() bool { // the server may count the previous request until shortly after its answer
 			r := r.Clone(t.Context())
 			r.Body = io.NopCloser(strings.NewReader(body))
 			resp, err := web.Client().Do(r)
@@ -156,7 +156,7 @@ func TestLargeRunsAreExecutedOneAfterTheOther(t *testing.T) {
 	reaches(first, "running")
 	second := l.start("ann", l.run(200<<10, 10_000))
 	reaches(l.start("ann", l.run(1000, 0)), "success")
-	reaches(second, "pending") // the small run did not wait for it
+	reaches(second, "pending") // the small run did not wait for this one
 	l.cancel("ann", first)
 	reaches(second, "running")
 }

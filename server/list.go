@@ -19,7 +19,7 @@ type page struct {
 
 const maxLimit = 1000
 
-// query adds the page to a query. The map has the fields by which a list may be sorted.
+// query adds the page to a query. orders maps the fields by which clients may sort the list.
 func (p *page) query(q *runs.Query, orders map[string]runs.Order) error {
 	limit := 10
 	if p.Limit != nil {
@@ -44,8 +44,8 @@ func (p *page) query(q *runs.Query, orders map[string]runs.Order) error {
 	return invalid("The sort order is %q; it must be asc or desc.", shortened(p.SortOrder))
 }
 
-// headers sends where the next page begins, and how many objects there are. As with the
-// reference server, the number counts only one object after the page.
+// headers sends the offset of the next page, and the number of objects. Like the reference server, it counts at most one
+// object after the page.
 func (p *page) headers(c *call, q runs.Query, total, sent int) {
 	end := q.Offset + sent
 	if end < total {
@@ -55,7 +55,7 @@ func (p *page) headers(c *call, q runs.Query, total, sent int) {
 	c.w.Header().Set("X-Pagination-Total", strconv.Itoa(total))
 }
 
-// chosen returns the object with the selected fields only.
+// chosen returns the object with only the selected fields.
 func chosen(v any, fields []string) (any, error) {
 	if len(fields) == 0 {
 		return v, nil

@@ -13,15 +13,15 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A threadLog gives the events of a thread to any number of readers. An event is stored before
-// a reader gets it. The newest events are in memory until each reader has them; older ones are read from the store.
-// The log is open while a run or a reader uses it.
+// A threadLog gives the events of a thread to any number of readers. It stores an event before a reader gets it. It keeps
+// the newest events in memory until each reader has them, and reads older ones from the store. The log is open while a
+// run or a reader uses it.
 type threadLog struct {
 	store  runs.Store
 	thread string
-	stored *metrics.Counter // nil: events are not counted
-	tell   func()           // tells other servers that there are events; nil if there are none
-	soon   atomic.Bool      // a refresh is to begin
+	stored *metrics.Counter // counts stored events, unless it is nil
+	tell   func()           // tells other servers that there are new events; nil if no servers share a queue
+	soon   atomic.Bool      // a refresh is scheduled
 	keep   runs.Bounds      // without Since
 	users  int              // guarded by Server.mu
 
@@ -38,14 +38,14 @@ type threadLog struct {
 	base    int64
 	last    int64
 	readers map[*logReader]struct{}
-	begun   map[string]int64 // the number of the event before the first one of each run that has not ended
-	changed chan struct{}    // closed, and replaced, when events were added
+	begun   map[string]int64 // for each run that has not ended, the number of the event before its first one
+	changed chan struct{}    // closed and replaced when events are added
 }
 
 const (
 	maxRecent      = 1024    // events in memory
 	maxRecentBytes = 1 << 20 // and the size of their data
-	logPage        = 256     // events that a reader gets from the store at once
+	logPage        = 256     // events of one read from the store
 )
 
 func newThreadLog(store runs.Store, thread string, keep runs.Bounds) *threadLog {
@@ -73,7 +73,7 @@ func (s *Server) openLog(ctx context.Context, thread string) (*threadLog, error)
 		l.loadErr = l.open(ctx)
 	})
 	if l.loadErr != nil {
-		s.dropLog(thread, l) // the next one tries again
+		s.dropLog(thread, l) // the next call reads the store again
 		s.closeLog(l)
 		return nil, l.loadErr
 	}
@@ -94,8 +94,8 @@ func (s *Server) closeLog(l *threadLog) {
 	}
 }
 
-// dropLog forgets the log of a thread that was deleted. Its readers see no more events. If l is not
-// nil, only this log is forgotten.
+// dropLog forgets the log of a thread that was deleted. Its readers get no more events. If l is not nil, dropLog forgets
+// only this log.
 func (s *Server) dropLog(thread string, l *threadLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (l *threadLog) open(ctx context.Context) error {
 	return err
 }
 
-// add adds stored events to those in memory.
+// add adds stored events to the events in memory.
 func (l *threadLog) add(events []runs.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +120,7 @@ func (l *threadLog) add(events []runs.Event) {
 	for r := range l.readers {
 		read = read && r.has >= l.last
 	}
-	if read { // each reader has the events so far
+	if read { // each reader has all earlier events
 		l.events, l.size, l.base = nil, 0, l.last
 	}
 	for i := range events {
@@ -136,7 +136,7 @@ func (l *threadLog) add(events []runs.Event) {
 	for size := l.size; drop < len(l.events)-1 && (len(l.events)-drop > maxRecent || size > maxRecentBytes); drop++ {
 		size -= len(l.events[drop].Data)
 	}
-	// Events are dropped in portions, since the others are copied: readers may have the old slice.
+	// Drop many events at once, because the remaining ones must be copied: a reader may use the old slice.
 	if drop > maxRecent/2 || drop > 0 && l.size > 2*maxRecentBytes {
 		for _, e := range l.events[:drop] {
 			l.size -= len(e.Data)
@@ -148,12 +148,13 @@ func (l *threadLog) add(events []runs.Event) {
 	l.changed = make(chan struct{})
 }
 
-// append stores events and wakes the readers. It replaces records in the same change.
+// append stores events and wakes the readers. It replaces records in the same transaction.
 func (l *threadLog) append(ctx context.Context, events []runs.Event, replaced ...runs.Record) error {
 	return l.appendOf(ctx, nil, events, replaced...)
 }
 
-// appendOf is like append, for a writer: its events follow those of others only if it owns its run.
+// appendOf is like append, for a writer. If another writer has added events since, it first checks that the writer owns
+// its run.
 func (l *threadLog) appendOf(ctx context.Context, w *logWriter, events []runs.Event, replaced ...runs.Record) error {
 	l.appending.Lock()
 	defer l.appending.Unlock()
@@ -193,15 +194,15 @@ func (l *threadLog) appendOf(ctx context.Context, w *logWriter, events []runs.Ev
 	return nil
 }
 
-// catchUp reads the events that were stored without this log: a call of a server that was killed
-// may take effect after its end. It reports whether there were any.
+// catchUp reads the events that were stored without this log, for example when a call of a server that was killed takes
+// effect after the server's end. It reports whether there were any.
 func (l *threadLog) catchUp(ctx context.Context) (moved bool, err error) {
 	last, _, err := l.store.Last(ctx, l.thread)
 	at := l.end()
 	if err != nil || last == at {
 		return false, err
 	}
-	if last < at || last > at+maxRecent { // the thread was deleted, or readers read the store
+	if last < at || last > at+maxRecent { // the thread was deleted, or there are so many events that readers read the store
 		l.restart(last)
 		return true, nil
 	}
@@ -210,7 +211,7 @@ func (l *threadLog) catchUp(ctx context.Context) (moved bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		if len(events) == 0 || events[0].Seq != at+1 { // the others are no longer kept
+		if len(events) == 0 || events[0].Seq != at+1 { // the events in between are no longer kept
 			l.restart(last)
 			break
 		}
@@ -220,7 +221,7 @@ func (l *threadLog) catchUp(ctx context.Context) (moved bool, err error) {
 	return true, nil
 }
 
-// restart forgets the events in memory. The next one follows the number last.
+// restart forgets the events in memory. The next event gets the number after last.
 func (l *threadLog) restart(last int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -237,8 +238,8 @@ func (l *threadLog) refresh(ctx context.Context) error {
 	return err
 }
 
-// refreshSoon reads the events that other servers have stored, without waiting for that. Calls before
-// the reading begins are one.
+// refreshSoon reads the events that other servers have stored, in the background. Calls before the read begins have the
+// effect of one call.
 func (l *threadLog) refreshSoon(s *Server) {
 	if l.soon.Swap(true) {
 		return
@@ -253,7 +254,7 @@ func (l *threadLog) refreshSoon(s *Server) {
 	})
 }
 
-// trim removes old events after the log has grown by a tenth of its bounds.
+// trim removes old events each time the log has grown by a tenth of its bounds.
 func (l *threadLog) trim(ctx context.Context, added []runs.Event) {
 	l.grown += len(added)
 	for i := range added {
@@ -262,13 +263,13 @@ func (l *threadLog) trim(ctx context.Context, added []runs.Event) {
 	if (l.keep.Events <= 0 || l.grown < l.keep.Events/10+1) && (l.keep.Bytes <= 0 || l.grownBytes < l.keep.Bytes/10+1) {
 		return
 	}
-	if _, err := l.store.Trim(ctx, l.thread, l.keep); err == nil { // after an error, the next event tries again
+	if _, err := l.store.Trim(ctx, l.thread, l.keep); err == nil { // after an error, the next append tries again
 		l.grown, l.grownBytes = 0, 0
 	}
 }
 
-// begin notes that the next event is the first one of a run, and returns the number of the event
-// before it. The number is before if that is not nil, for a run that began earlier.
+// begin records that the next event is the first one of a run, and returns the number of the event before it. For a run
+// that began earlier, the caller passes this number as before.
 func (l *threadLog) begin(run string, before *int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -279,14 +280,14 @@ func (l *threadLog) begin(run string, before *int64) int64 {
 	return l.begun[run]
 }
 
-// before returns the number of the event before the first one of a run, also if that is no longer
-// kept. It is the number of the last event if the run has not begun.
+// before returns the number of the event before the first one of a run, even if that event is no longer kept. It returns
+// the number of the last event if the run has not begun.
 func (l *threadLog) before(ctx context.Context, run string) (int64, error) {
 	l.mu.Lock()
 	first, begun := l.begun[run]
 	last := l.last
 	l.mu.Unlock()
-	// If servers share a queue, this one may have been about to begin a run that another one executes.
+	// If servers share a queue, this server may have prepared to begin a run that another one executes.
 	if begun && l.tell == nil {
 		return first, nil
 	}
@@ -297,15 +298,15 @@ func (l *threadLog) before(ctx context.Context, run string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var d struct{ Before *int64 } // of a runData
+	var d struct{ Before *int64 } // a part of runData
 	if err := json.Unmarshal(r.Data, &d); err != nil || d.Before == nil {
 		return last, err
 	}
 	return *d.Before, nil
 }
 
-// runAfter returns the number before the first event of the run that has the next event after a
-// number, or the number itself if the run begins later.
+// runAfter finds the run of the first event after seq. It returns the number of the event before the first one of this
+// run, or seq if the run begins later.
 func (l *threadLog) runAfter(ctx context.Context, seq int64) (int64, error) {
 	events, _, _, err := l.after(ctx, seq)
 	if err != nil || len(events) == 0 {
@@ -322,9 +323,8 @@ func (l *threadLog) end() int64 {
 	return l.last
 }
 
-// after returns events with higher numbers. If there is none, it returns a channel that is closed
-// when there is one. Missed is the number of events before the returned ones, or of all, that are
-// no longer kept.
+// after returns events with higher numbers than seq. If there is none, it returns a channel that is closed when there is
+// one. missed is the number of events after seq that are no longer kept.
 func (l *threadLog) after(ctx context.Context, seq int64) (events []runs.Event, missed int64, changed <-chan struct{}, err error) {
 	events, changed, found := l.recent(seq)
 	if found {
@@ -347,8 +347,8 @@ func (l *threadLog) after(ctx context.Context, seq int64) (events []runs.Event, 
 	return page, max(min(trimmed, page[0].Seq-1)-seq, 0), nil, nil
 }
 
-// recent returns the events in memory after a number, or a channel that is closed when there is
-// one. It returns false if older events are in the store only; the channel is set also then.
+// recent returns the events in memory after seq, or a channel that is closed when there is one. If the store has older
+// events after seq, it returns false and the channel.
 func (l *threadLog) recent(seq int64) (events []runs.Event, changed <-chan struct{}, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

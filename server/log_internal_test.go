@@ -21,7 +21,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// logged returns the lines of a log with a message.
+// logged returns the lines of a log that have this message.
 func logged(t *testing.T, log *bytes.Buffer, message string) (lines []map[string]any) {
 	t.Helper()
 	for line := range bytes.Lines(log.Bytes()) {
@@ -36,7 +36,8 @@ func logged(t *testing.T, log *bytes.Buffer, message string) (lines []map[string
 	return lines
 }
 
-// The end of a server and the take-over of its runs by the next one are one line each, with the number of the runs.
+// The server logs one line when it drains, and one when it takes over the runs of the previous server. Both lines have
+// the number of runs.
 func TestDrainAndTakeOverAreLoggedWithTheNumberOfRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestDrainAndTakeOverAreLoggedWithTheNumberOfRuns(t *testing.T) {
 	})
 }
 
-// Runs that do not stop in time are a warning.
+// If runs do not stop in time, the server logs a warning.
 func TestRunsThatDoNotStopAreLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -111,7 +112,7 @@ func TestRunsThatDoNotStopAreLogged(t *testing.T) {
 	})
 }
 
-// A run whose node fails is one line of the log, with the name of the node and the error.
+// If a node fails, the server logs one line for the run, with the name of the node and the error.
 func TestAFailedNodeIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	b := graph.New("words", words)

@@ -25,7 +25,7 @@ func newLog(t *testing.T, store runs.Store, keep runs.Bounds, n int) *threadLog 
 	return l
 }
 
-// numbers returns the numbers of events.
+// numbers returns the sequence numbers of events.
 func numbers(events []runs.Event) []int64 {
 	var out []int64
 	for _, e := range events {
@@ -37,8 +37,8 @@ func numbers(events []runs.Event) []int64 {
 func TestLogTellsReadersOfTrimmedEvents(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		deleted bool // the run of the events 4 and 5
-		trimmed int  // how many events are kept; 0 means all
+		deleted bool // remove the run of the events 4 and 5
+		trimmed int  // the number of events that Trim keeps; 0 means all
 		after   int64
 		want    []int64
 		missed  int64
@@ -83,7 +83,7 @@ func TestLogTellsReadersOfTrimmedEvents(t *testing.T) {
 	}
 }
 
-// A reader that is behind the events in memory reads the store, and gets each event once.
+// A reader that lacks events older than those in memory reads the store, and gets each event once.
 func TestSlowReaderGetsEachEventInOrder(t *testing.T) {
 	t.Parallel()
 	const n = 5 * maxRecent
@@ -106,7 +106,7 @@ func TestLogKeepsLargeEventsWithinItsBounds(t *testing.T) {
 	t.Parallel()
 	store := memruns.New()
 	l := newThreadLog(store, "t", runs.Bounds{Bytes: 10 << 20})
-	defer l.reader(0).close() // it does not read
+	defer l.reader(0).close() // this reader reads nothing
 	large, err := json.Marshal(strings.Repeat("x", 200<<10))
 	require.NoError(t, err)
 	for range 200 {
@@ -121,7 +121,7 @@ func TestLogKeepsLargeEventsWithinItsBounds(t *testing.T) {
 	assert.Equal(t, stored[0].Seq-1, missed)
 }
 
-// A statement of a server that was killed may take effect after the next server has begun.
+// A statement of a killed server may take effect after the next server has begun.
 func TestLogTakesInEventsThatAnotherServerHasStored(t *testing.T) {
 	t.Parallel()
 	store := memruns.New()
@@ -134,7 +134,7 @@ func TestLogTakesInEventsThatAnotherServerHasStored(t *testing.T) {
 	assert.Equal(t, "late", events[0].Kind)
 }
 
-// A brokenStore fails when events are stored, after allow was closed.
+// In a brokenStore, Append waits until allow is closed, and then fails.
 type brokenStore struct {
 	runs.Store
 	allow chan struct{}
@@ -154,7 +154,7 @@ func TestWriterThatWaitsForAFailingStoreGetsItsError(t *testing.T) {
 		l := newThreadLog(store, "t", runs.Bounds{})
 		w := newLogWriter(l, "r")
 		require.NoError(t, w.write(runs.Event{Kind: "first"}))
-		synctest.Wait() // The store has the first event and does not answer.
+		synctest.Wait() // the store has received the first event and does not answer
 		for range maxPending {
 			require.NoError(t, w.write(runs.Event{Kind: "next"}))
 		}
@@ -176,7 +176,8 @@ func TestWriterThatWaitsForAFailingStoreGetsItsError(t *testing.T) {
 	})
 }
 
-// Events leave the memory when all readers have them. A reader that is behind gets the events that left from the store.
+// The log removes events from memory when all readers have them. A reader that lacks removed events reads them from the
+// store.
 func TestLogForgetsEventsThatEachReaderHas(t *testing.T) {
 	t.Parallel()
 	store := memruns.New()
@@ -214,7 +215,8 @@ func TestLogForgetsEventsThatEachReaderHas(t *testing.T) {
 	ahead.close()
 }
 
-// A server whose clients read a run of another server has a log with readers and without a writer.
+// If the clients of a server read a run of another server, the log has readers and no writer. It keeps the events that
+// its only reader lacks.
 func TestReplicaKeepsTheEventsThatItsOnlyReaderLacks(t *testing.T) {
 	t.Parallel()
 	store := memruns.New()

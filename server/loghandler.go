@@ -20,14 +20,14 @@ type logLine struct {
 }
 
 const (
-	maxLogLines = 100  // of a task
-	maxLogText  = 4096 // bytes of a message, and of attributes
+	maxLogLines = 100  // records of a task
+	maxLogText  = 4096 // bytes of a message, and of the attributes of a record
 )
 
-// LogHandler returns a handler that passes all records to next. The studio also shows those that a
-// node of a run wrote with its context, as in slog.InfoContext(ctx, …), when the node has ended. They are
-// stored with the thread: of each task the first 100, each with up to 4 kB of text and 4 kB of
-// attributes. Everybody who may read the thread can read them.
+// LogHandler returns a handler that passes all records to next. When a node of a run has ended, the studio also shows the
+// records that the node wrote with its context, as in slog.InfoContext(ctx, …). They are stored with the thread: the
+// first 100 of each task, each with up to 4 kB of text and 4 kB of attributes. Everybody who may read the thread can read
+// them.
 func LogHandler(next slog.Handler) slog.Handler { return logHandler{Handler: next} }
 
 type logHandler struct {
@@ -37,7 +37,7 @@ type logHandler struct {
 
 // Handle passes a record to the next handler and to the run.
 func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
-	if ctx.Value(contextKey{}) != nil { // only a server reads what is emitted
+	if ctx.Value(contextKey{}) != nil { // only a server reads the emitted records
 		graph.Emit(ctx, h.line(ctx, r))
 	}
 	return h.Handler.Handle(ctx, r)
@@ -75,7 +75,7 @@ func (h logHandler) line(ctx context.Context, r slog.Record) logLine {
 	return l
 }
 
-// attributesOnly leaves out what a logLine has anyway.
+// attributesOnly removes the attributes that a logLine has as fields.
 func attributesOnly(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey) {
 		return slog.Attr{}
@@ -83,7 +83,7 @@ func attributesOnly(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// logged keeps a record until its task ends. A task within the task of a node belongs to that one.
+// logged keeps a record until its task ends. It assigns the record of an inner task to the task of the node.
 func (r *recorder) logged(sc *scope, at *graph.Place, l logLine) {
 	task, _, _ := strings.Cut(at.Task, "~")
 	id := r.taskID(sc, task, at.Step)

@@ -21,8 +21,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The studio gets what a node writes with its context to a logger of LogHandler, within bounds. The
-// handler behind it gets everything, and clients get nothing.
+// The studio shows the records that a node writes with its context to a logger of LogHandler, within limits. The next
+// handler gets all records, and clients get none.
 func TestLogsOfANode(t *testing.T) {
 	t.Parallel()
 	var written bytes.Buffer
@@ -74,7 +74,7 @@ func TestLogsOfANode(t *testing.T) {
 	assert.Equal(t, 153, strings.Count(written.String(), "\n"))
 }
 
-// sendText is send for a response that is no JSON.
+// sendText is like send, for a response that is not JSON.
 func sendText(t *testing.T, h http.Handler, path, body string) (int, string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))

@@ -9,10 +9,10 @@ import (
 // A logReader reads a log to its end and waits for more events.
 type logReader struct {
 	log *threadLog
-	has int64 // the number of its last event; guarded by the lock of the log
+	has int64 // the number of the last event that the reader has; guarded by the lock of the log
 }
 
-// reader returns a reader of the events after a number. Close it afterwards.
+// reader returns a reader of the events after a number. The caller closes it.
 func (l *threadLog) reader(after int64) *logReader {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -27,7 +27,7 @@ func (r *logReader) close() {
 	delete(r.log.readers, r)
 }
 
-// after is like threadLog.after, for a reader that has the events up to a number.
+// after is like threadLog.after, and records that the reader has the events up to seq.
 func (r *logReader) after(ctx context.Context, seq int64) (events []runs.Event, missed int64, changed <-chan struct{}, err error) {
 	r.log.mu.Lock()
 	r.has = seq

@@ -9,27 +9,27 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A logWriter appends the events of a run to a log. It stores events while the run goes on: all
-// events that came while others were being stored are stored together.
+// A logWriter appends the events of a run to a log. It stores events while the run is executed. The events that are
+// written during a call of the store are stored together by the next call.
 type logWriter struct {
 	log *threadLog
 	run string
-	// owns is called before events follow those of others: it returns an error if the run is that of
-	// another server. Nil means that there is none.
+	// owns is called before events are stored after those of another writer. It returns an error if another server
+	// executes the run. It is nil if servers share no queue.
 	owns func(context.Context) error
-	last int64 // the number of the last event that the run may follow
+	last int64 // the run may store its next events if this is the last event of the log
 
 	mu      sync.Mutex
 	cond    *sync.Cond
 	pending []runs.Event
 	tasks   []runs.Task
-	storing bool // a goroutine stores events; there is none while none wait
+	storing bool // a goroutine stores events
 	err     error
 }
 
 const (
 	maxPending = 1024             // events that may wait to be stored
-	storeTime  = 30 * time.Second // the most time of a call of the store that a run waits for
+	storeTime  = 30 * time.Second // the time limit for storing events
 )
 
 func newLogWriter(l *threadLog, run string) *logWriter {
@@ -38,7 +38,7 @@ func newLogWriter(l *threadLog, run string) *logWriter {
 	return w
 }
 
-// write adds an event. It blocks while too many events wait, and returns the error of the store.
+// write adds an event. It blocks while maxPending events wait, and returns the error of the store.
 func (w *logWriter) write(e runs.Event) error {
 	e.Run = w.run
 	w.mu.Lock()
@@ -59,7 +59,7 @@ func (w *logWriter) keep(t runs.Task) {
 	w.begin()
 }
 
-// begin starts to store what waits. The caller holds the lock.
+// begin starts the goroutine that stores events, unless it runs. The caller holds the lock.
 func (w *logWriter) begin() {
 	if !w.storing && w.err == nil {
 		w.storing = true
@@ -84,7 +84,7 @@ func (w *logWriter) loop() {
 	w.cond.Broadcast()
 }
 
-// store stores events and results in a limited time.
+// store stores events and results within storeTime.
 func (w *logWriter) store(events []runs.Event, tasks []runs.Task) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), storeTime, errStoreSilent)
 	defer cancel()

@@ -31,10 +31,10 @@ func flatMessages(messages []llm.Message) (json.RawMessage, error) {
 		m.Data["type"] = m.Type
 		out[i] = m.Data
 	}
-	return json.Marshal(out) // once for all: a message may be large
+	return json.Marshal(out) // encode once, since a message may be large
 }
 
-// encoded returns the JSON of a value that is known to have one.
+// encoded returns the JSON of a value whose encoding cannot fail.
 func encoded(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -43,8 +43,8 @@ func encoded(v any) json.RawMessage {
 	return data
 }
 
-// A messageInput is what a client writes to a channel of messages: messages to add and to
-// replace, and the ids of messages to remove.
+// A messageInput is the update of a client for a channel of messages: messages to add and to replace, and the ids of
+// messages to remove.
 type messageInput struct {
 	messages []llm.Message
 	remove   []string
@@ -75,7 +75,7 @@ func isTuple(list []json.RawMessage) bool {
 	return len(list) == 2 && json.Unmarshal(list[0], &role) == nil && json.Unmarshal(list[1], &text) == nil && messageTypes[role] != ""
 }
 
-// messageTypes maps roles and types to the types of stored messages.
+// messageTypes maps the roles and types that clients send to the types of stored messages.
 var messageTypes = map[string]string{
 	"human": "human", "user": "human", "ai": "ai", "assistant": "ai", "AIMessageChunk": "ai", "system": "system", "developer": "system",
 	"tool": "tool", "function": "function", "remove": "remove", "HumanMessageChunk": "human", "ToolMessageChunk": "tool", "SystemMessageChunk": "system",
@@ -123,7 +123,7 @@ func readMessage(item json.RawMessage) (fields map[string]json.RawMessage, kind 
 	var tuple []string
 	fields = map[string]json.RawMessage{}
 	switch {
-	case !isObject(item) && json.Unmarshal(item, &text) == nil: // null is an empty text
+	case !isObject(item) && json.Unmarshal(item, &text) == nil: // null becomes an empty text
 		kind, fields["content"] = "human", item
 	case isArray(item) && json.Unmarshal(item, &tuple) == nil && len(tuple) == 2:
 		kind, fields["content"] = tuple[0], encoded(tuple[1])
@@ -146,7 +146,7 @@ func readMessage(item json.RawMessage) (fields map[string]json.RawMessage, kind 
 	return fields, stored, nil
 }
 
-// checkContent refuses a message without content. Only a removal and a reply with calls need none.
+// checkContent refuses a message without content, except a removal or a reply with tool calls.
 func checkContent(fields map[string]json.RawMessage, kind string) error {
 	if _, ok := fields["content"]; ok || kind == "remove" || len(fields["tool_calls"]) > 0 {
 		return nil
@@ -171,7 +171,7 @@ func setDefaults(fields map[string]json.RawMessage, kind string) {
 	}
 }
 
-// A chunkMessage is a piece of a streamed reply, as clients read it.
+// A chunkMessage is a chunk of a streamed reply in the form of clients.
 type chunkMessage struct {
 	Type           string            `json:"type"`
 	ID             string            `json:"id"`
@@ -196,7 +196,7 @@ type usageMetadata struct {
 	Input  int64 `json:"input_tokens"`
 	Output int64 `json:"output_tokens"`
 	Total  int64 `json:"total_tokens"`
-	// The details are parts of Input and Output.
+	// Read and Wrote count parts of Input and Output.
 	Read  *inputTokens  `json:"input_token_details,omitempty"`
 	Wrote *outputTokens `json:"output_token_details,omitempty"`
 }
@@ -210,7 +210,7 @@ type outputTokens struct {
 	Reasoning int64 `json:"reasoning"`
 }
 
-// usage returns the tokens as package llm counts them.
+// usage converts the token counts to the form of package llm.
 func (u *usageMetadata) usage() llm.Usage {
 	out := llm.Usage{Input: u.Input, Output: u.Output, Total: u.Total}
 	if u.Read != nil {
@@ -222,7 +222,7 @@ func (u *usageMetadata) usage() llm.Usage {
 	return out
 }
 
-// newChunkMessage converts a piece of a model's reply.
+// newChunkMessage converts a chunk of a model's reply.
 func newChunkMessage(c llm.Chunk) chunkMessage {
 	m := chunkMessage{Type: "AIMessageChunk", ID: c.MessageID, Content: "", Response: map[string]any{}, Kwargs: map[string]any{}}
 	switch c.Kind {
@@ -245,7 +245,7 @@ func newChunkMessage(c llm.Chunk) chunkMessage {
 	return m
 }
 
-// storedReason returns a reason in the words of stored messages.
+// storedReason returns the name of a stop reason in stored messages.
 func storedReason(r llm.StopReason) string {
 	if r == llm.StopEnd {
 		return "stop"

@@ -23,7 +23,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The last piece of a streamed message and the stored message have the same reason of its end.
+// The last chunk of a streamed message and the stored message have the same finish reason.
 func TestStreamedAndStoredMessagesHaveOneFinishReason(t *testing.T) {
 	t.Parallel()
 	bot, err := agent.New("bot", llmtest.NewScript(llmtest.Say("hello")), nil, agent.Options{
@@ -62,8 +62,8 @@ func TestStreamedAndStoredMessagesHaveOneFinishReason(t *testing.T) {
 	}
 }
 
-// The metadata of a streamed message is stored with its first piece. Clients get it with each piece,
-// also those that begin in the middle, or after the first piece was removed.
+// The metadata of a streamed message is stored with its first chunk. Clients get the metadata with each chunk, also if
+// they begin in the middle of the message, or if the first chunk was removed.
 func TestMetadataOfAMessageIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, nil)
@@ -77,7 +77,7 @@ func TestMetadataOfAMessageIsStoredOnce(t *testing.T) {
 	log, err := w.runs.Events(t.Context(), thread, 0, 0)
 	require.NoError(t, err)
 	pieces, with := map[string]int{}, map[string]int{}
-	middle := 0 // of the last message
+	middle := 0 // the position in the middle of the last message
 	for i := range log {
 		var m struct {
 			ID       string          `json:"id"`
@@ -122,7 +122,8 @@ func TestMetadataOfAMessageIsStoredOnce(t *testing.T) {
 	assert.NotContains(t, rest, "", "after the first piece was removed")
 }
 
-// Pieces without an id, such as those that node.Tee emits of Model.Stream, get an id for each reply, and keep their node.
+// Chunks without an id, such as those that node.Tee emits of Model.Stream, get one id for each reply, and keep their
+// node.
 func TestPiecesWithoutAnIDAreOneMessageForEachReply(t *testing.T) {
 	t.Parallel()
 	say := func(n int) graph.NodeFunc {

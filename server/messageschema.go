@@ -9,7 +9,7 @@ import (
 // messageRef is the name of the schema of a message in "$defs". No Go type has such a name.
 const messageRef = "chat.Message"
 
-// messageSchema is the JSON schema of a message as clients read and write it.
+// messageSchema is the JSON schema of a message in the form of clients.
 const messageSchema = `{"type":"object","required":["content"],"anyOf":[{"required":["type"]},{"required":["role"]}],"properties":{
 "type":{"type":"string","enum":["human","ai","system","tool","remove"]},
 "role":{"type":"string","enum":["user","assistant","system","developer","tool"]},
@@ -18,7 +18,8 @@ const messageSchema = `{"type":"object","required":["content"],"anyOf":[{"requir
 "tool_calls":{"type":"array","items":{"type":"object","required":["name","args"],"properties":{"name":{"type":"string"},"args":{"type":"object"},"id":{"type":["string","null"]}}}},
 "tool_call_id":{"type":"string"}}}`
 
-// withMessages returns the schema of an object of values by channel, with messages as clients read and write them.
+// withMessages replaces the schemas of messages in the schema of an object of values by channel. The new schemas have the
+// form of clients.
 func (c channels) withMessages(schema json.RawMessage) json.RawMessage {
 	var fields, properties, defs map[string]json.RawMessage
 	if json.Unmarshal(schema, &fields) != nil || json.Unmarshal(fields["properties"], &properties) != nil {
@@ -49,7 +50,7 @@ func (c channels) withMessages(schema json.RawMessage) json.RawMessage {
 	return encoded(fields)
 }
 
-// usedDefs returns the definitions to which a schema refers, also by other definitions.
+// usedDefs returns the definitions that a schema refers to, directly or through other definitions.
 func usedDefs(schema string, defs map[string]json.RawMessage) map[string]json.RawMessage {
 	used, rest := map[string]json.RawMessage{}, maps.Clone(defs)
 	for texts := []string{schema}; len(texts) > 0; texts = texts[1:] {

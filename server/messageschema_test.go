@@ -23,7 +23,7 @@ func schemas(t *testing.T, s *server.Server, name string) (schemas map[string]js
 	return schemas
 }
 
-// validate checks a value by a schema of a graph.
+// validate checks a value with a schema of a graph.
 func validate(t *testing.T, s *server.Server, name, which string, value any) error {
 	t.Helper()
 	schemas := schemas(t, s, name)

@@ -21,7 +21,7 @@ type meters struct {
 	errors    *metrics.Counter
 }
 
-// seconds are the bounds of the buckets of times.
+// seconds are the bounds of the buckets of histograms of times.
 var seconds = []float64{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 
 func newMeters(s *Server) *meters {
@@ -42,7 +42,8 @@ func newMeters(s *Server) *meters {
 	return m
 }
 
-// queue adds the metrics of a queue that servers share. All but the last one are of all servers.
+// queue adds the metrics of a queue that servers share. The last metric counts for this process, and the others for all
+// servers.
 func (m *meters) queue(s *Server) {
 	for name, value := range map[string]func(runs.QueueStats) float64{
 		"weft_runs_queued":          func(q runs.QueueStats) float64 { return float64(q.Waiting + q.Held) },
@@ -56,7 +57,7 @@ func (m *meters) queue(s *Server) {
 	}
 }
 
-// began counts a run that leaves the queue, and returns the function that counts its end.
+// began counts a run that leaves the queue. The returned function counts its end.
 func (m *meters) began(a *activeRun) (ended func()) {
 	graph, start := `{graph=`+strconv.Quote(a.record.Graph)+`}`, time.Now()
 	m.set.GetOrCreatePrometheusHistogramExt("weft_run_wait_seconds"+graph, seconds).Update(start.Sub(a.due()).Seconds())
@@ -72,7 +73,7 @@ func (m *meters) finished(a *activeRun, status string) {
 	m.set.GetOrCreateCounter("weft_runs_total{graph=" + strconv.Quote(a.record.Graph) + ",status=" + strconv.Quote(status) + "}").Inc()
 }
 
-// due returns the time from which the run waits for its turn.
+// due returns the time since when the run has waited for its turn.
 func (a *activeRun) due() time.Time {
 	if a.data.After.After(a.record.Created) {
 		return a.data.After
@@ -80,7 +81,7 @@ func (a *activeRun) due() time.Time {
 	return a.record.Created
 }
 
-// answered counts a request. The route is that of the mux, so that paths of clients add no metrics.
+// answered counts a request. The route is the pattern of the mux, so that clients cannot add metrics by new paths.
 func (m *meters) answered(method, route string, status int) {
 	if route == "" {
 		route = "none"
@@ -97,14 +98,14 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// PausedThreads returns the number of threads that can be resumed, for a metric: they wait for an
-// answer, or their run was stopped.
+// PausedThreads returns the number of threads that can be resumed, as the value of a metric. Such a thread waits for an
+// answer, or its run was stopped.
 func (s *Server) PausedThreads(ctx context.Context) (int64, error) {
 	_, total, err := s.o.Runs.Search(ctx, runs.Query{Kind: runs.Thread, Statuses: []string{threadInterrupted}, Limit: 1})
 	return int64(total), err
 }
 
-// counting is a handler of logs that counts errors.
+// counting is a log handler that counts errors.
 type counting struct {
 	slog.Handler
 	errors *metrics.Counter
@@ -115,7 +116,7 @@ func (h counting) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelError || h.Handler.Enabled(ctx, l)
 }
 
-// Handle counts a record and passes it on.
+// Handle counts an error and passes each record on.
 func (h counting) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelError {
 		h.errors.Inc()

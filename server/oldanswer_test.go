@@ -36,8 +36,8 @@ func ships(t *testing.T) *graph.Graph {
 	return g
 }
 
-// shipServer serves the graph, with a thread that waits at a question. The function question returns the id of its open
-// question, as each of the places has it that clients read.
+// shipServer serves the graph, with a thread that waits at a question. question returns the id of the open question,
+// after a check that each response with the question has the same id.
 func shipServer(t *testing.T) (call func(path, body string) (int, any), question func() string) {
 	t.Helper()
 	s := newServer(t, server.Options{Graphs: map[string]*graph.Graph{"ships": ships(t)}, Runs: memruns.New()})
@@ -65,7 +65,7 @@ func shipServer(t *testing.T) (call func(path, body string) (int, any), question
 	return call, question
 }
 
-// An answer to an old question, such as that of a browser tab, does not reach the present one.
+// An answer to an old question, for example from a browser tab, does not answer the current question.
 func TestAnAnswerToAnOldQuestionIsRefused(t *testing.T) {
 	t.Parallel()
 	call, question := shipServer(t)
@@ -94,7 +94,7 @@ func TestAnAnswerToAnOldQuestionIsRefused(t *testing.T) {
 	assert.Equal(t, []any{"A true", "B true"}, field(got, "log"))
 }
 
-// An answer to an old question that waits behind another run is refused when its run begins.
+// An answer to an old question is refused when its run begins, if the run waited for another run.
 func TestAnAnswerToAnOldQuestionIsRefusedBehindAnotherRun(t *testing.T) {
 	t.Parallel()
 	call, question := shipServer(t)
@@ -112,7 +112,7 @@ func TestAnAnswerToAnOldQuestionIsRefusedBehindAnotherRun(t *testing.T) {
 	assert.Equal(t, []any{"A true", "C true"}, field(got, "log"))
 }
 
-// A refused answer, or an input that cannot be read, leaves the thread in the list of those that wait.
+// After a refused answer or an invalid input, the thread is still in the list of waiting threads.
 func TestAThreadWaitsAfterARefusedAnswerOrInput(t *testing.T) {
 	t.Parallel()
 	call, question := shipServer(t)

@@ -22,8 +22,8 @@ const (
 	threadHeader = "X-Thread-Id"
 )
 
-// A chatRequest is a request for a chat completion. Settings of the model, such as the temperature, are
-// a matter of the graph and are ignored.
+// A chatRequest is a request for a chat completion. The server ignores settings of the model, such as the temperature,
+// because the graph decides them.
 type chatRequest struct {
 	Model         string        `json:"model"`
 	Messages      []chatMessage `json:"messages"`
@@ -65,7 +65,7 @@ type chatCall struct {
 	} `json:"function"`
 }
 
-// flat returns the message in the form of the other clients.
+// flat returns the message in the form of LangGraph's clients.
 func (m *chatMessage) flat() (map[string]any, error) {
 	out := map[string]any{"role": m.Role, "content": m.Content}
 	if len(m.Content) == 0 || string(m.Content) == "null" {
@@ -94,7 +94,7 @@ func (m *chatMessage) flat() (map[string]any, error) {
 	return out, nil
 }
 
-// check finds what is wrong with a request.
+// check returns an error if the request is invalid.
 func (q *chatRequest) check() error {
 	switch {
 	case q.Model == "":
@@ -170,8 +170,8 @@ func (c *call) completeChat() error {
 	return c.send(answer.whole())
 }
 
-// chatRun returns the run for a request. On a thread the new messages are those after the last one of
-// the assistant. If the thread waits for an answer, the last message is the answer.
+// chatRun returns the run for a request. On an existing thread, the new messages are those after the last message of the
+// assistant. If the thread has open questions, the last message is the answer.
 func (c *call) chatRun(q *chatRequest, g *served, thread string) (*runRequest, error) {
 	specs, err := q.specs()
 	if err != nil {
@@ -218,7 +218,7 @@ func (c *call) chatRun(q *chatRequest, g *served, thread string) (*runRequest, e
 	return rq, nil
 }
 
-// answer returns the answer to the open questions: the last message. An answer that does not fit is refused.
+// answer returns the last message as the answer to the open questions. It refuses an answer that does not fit.
 func (q *chatRequest) answer(open []graph.Pause) (json.RawMessage, error) {
 	text := partText(q.Messages[len(q.Messages)-1].Content)
 	answer := encoded(question.Answer(text))
@@ -229,7 +229,7 @@ func (q *chatRequest) answer(open []graph.Pause) (json.RawMessage, error) {
 	if err == nil {
 		return answer, nil
 	}
-	if json.Valid([]byte(text)) { // a number
+	if json.Valid([]byte(text)) { // try the text as a number
 		if _, err := readAnswers(json.RawMessage(text), open); err == nil {
 			return json.RawMessage(text), nil
 		}
@@ -237,8 +237,8 @@ func (q *chatRequest) answer(open []graph.Pause) (json.RawMessage, error) {
 	return nil, invalid("The thread waits for an answer: %v.", err)
 }
 
-// decision returns the decision about a call for the word "approve" or "reject". It returns nil unless the message
-// before the word shows the hash of the question: the person must have seen this call, and not an earlier one.
+// decision returns the decision about a call for the word "approve" or "reject". It returns nil unless the message before
+// the word shows the hash of the question, which proves that the person has seen this call.
 func (q *chatRequest) decision(word string, open []graph.Pause) *tools.Decision {
 	if len(open) != 1 || len(q.Messages) < 2 {
 		return nil
@@ -270,7 +270,7 @@ func partText(content json.RawMessage) string {
 	return b.String()
 }
 
-// streamChat sends the answer in pieces.
+// streamChat sends the answer in chunks.
 func (c *call) streamChat(a *activeRun, answer *chatAnswer) error {
 	out := c.startSSE()
 	defer out.stop()
@@ -312,7 +312,7 @@ func openaiError(r *Refusal) map[string]any {
 	return map[string]any{"error": map[string]any{"message": r.Detail, "type": kind, "param": nil, "code": code}}
 }
 
-// A model is a graph as OpenAI's clients see it.
+// A model is a graph in the form of OpenAI's clients.
 type model struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -348,7 +348,7 @@ func (c *call) model(name string) (model, error) {
 	return model{ID: name, Object: "model", Created: c.s.start.Unix(), Owner: "weft"}, err
 }
 
-// modelGraph returns the graph of a model, which is an assistant with a conversation.
+// modelGraph returns the graph of a model. It returns an error if the graph has no conversation.
 func (c *call) modelGraph(name string) (*served, error) {
 	g, err := c.chatGraph(name)
 	if refusal, ok := errors.AsType[*Refusal](err); ok && refusal.Status == http.StatusUnprocessableEntity {

@@ -25,7 +25,7 @@ import (
 
 func user(text string) map[string]any { return map[string]any{"role": "user", "content": text} }
 
-// The client of LangChain for Go speaks OpenAI's protocol.
+// The client is LangChain for Go, which speaks OpenAI's protocol.
 func TestAnOpenAIClientCallsAGraph(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, nil)
@@ -95,7 +95,7 @@ func TestAChatCompletionHasTheFormOfOpenAI(t *testing.T) {
 	assert.Equal(t, map[string]any{"prompt_tokens": 14.0, "completion_tokens": 6.0, "total_tokens": 20.0}, last["usage"])
 }
 
-// chunks reads the pieces of a streamed completion, which end with [DONE].
+// chunks reads the chunks of a streamed completion, which ends with [DONE].
 func (w *wire) chunks(resp *http.Response) []map[string]any {
 	w.t.Helper()
 	events := w.events(resp, func(e wireEvent) bool { return e.data == "[DONE]" || strings.Contains(e.data, `"error"`) })
@@ -112,7 +112,7 @@ func (w *wire) chunks(resp *http.Response) []map[string]any {
 	return out
 }
 
-// A graph whose model may call the tools of the client.
+// clientToolsGraph returns a graph whose model may call the tools of the client.
 func clientToolsGraph(t *testing.T, model llm.Model) *graph.Graph {
 	t.Helper()
 	b := graph.New("helper", agent.Messages, server.ClientTools)
@@ -175,7 +175,7 @@ func TestTheToolsOfAnOpenAIClientAreCalled(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, resp.StatusCode, "the graph takes no tools")
 }
 
-// approveChat asks before it answers.
+// approveChat returns a graph that asks before it answers.
 func approveChat(t *testing.T) *graph.Graph {
 	t.Helper()
 	type question struct {
@@ -226,7 +226,7 @@ func TestAnOpenAIClientAnswersAQuestionOnAThread(t *testing.T) {
 	assert.Contains(t, string(data), "needs a thread")
 }
 
-// An approval is a readable question. A word answers it if the conversation of the client shows the question.
+// An approval is shown as a readable question. The client answers with a word, if its conversation contains the question.
 func TestAnOpenAIClientApprovesACall(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{"approve": "success", " Reject ": "error"} {
@@ -271,7 +271,7 @@ func TestAnOpenAIClientApprovesACall(t *testing.T) {
 	}
 }
 
-// Several open questions are answered together, by their ids.
+// The client answers several open questions together, by their ids.
 func TestAnOpenAIClientApprovesSeveralCalls(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewScript(

@@ -9,19 +9,19 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A chatAnswer is the answer of a run as a chat completion.
+// A chatAnswer collects the answer of a run in the form of a chat completion.
 type chatAnswer struct {
 	id        string
 	created   int64
 	model     string
-	channel   string // of the messages
+	channel   string // the channel of the messages
 	withUsage bool   // the stream ends with the usage
 	kept      bool   // the thread is kept, so that a question can be answered
 	tools     map[string]bool
 
-	text     strings.Builder // what was streamed
+	text     strings.Builder // the streamed text
 	message  string          // the id of the message that is being streamed
-	streamed map[string]bool // the ids of the messages that were
+	streamed map[string]bool // the ids of the streamed messages
 	begun    bool
 	usage    chatUsage
 	reason   string // why the model stopped
@@ -46,7 +46,7 @@ func newChatAnswer(q *chatRequest, g *served, a *activeRun, kept bool) *chatAnsw
 	return answer
 }
 
-// add takes an event of the run. Stream, if it is not nil, is called with each piece of text.
+// add handles an event of the run. If stream is not nil, add calls it with each part of the text.
 func (a *chatAnswer) add(e *runs.Event, stream func(delta map[string]any) error) error {
 	switch e.Kind {
 	case kindValues:
@@ -69,7 +69,7 @@ func (a *chatAnswer) add(e *runs.Event, stream func(delta map[string]any) error)
 	return nil
 }
 
-// addMessage takes a message or a piece of one. Those of subgraphs count only for the usage.
+// addMessage handles a message or a chunk of one. From messages of subgraphs, it counts only the usage.
 func (a *chatAnswer) addMessage(e *runs.Event, stream func(map[string]any) error) error {
 	var m messageEvent
 	if err := json.Unmarshal(e.Data, &m); err != nil {
@@ -104,7 +104,7 @@ func (a *chatAnswer) addMessage(e *runs.Event, stream func(map[string]any) error
 	if text == "" {
 		return nil
 	}
-	if a.message != "" && a.message != m.ID { // a blank line between two messages
+	if a.message != "" && a.message != m.ID { // separates two messages
 		text = "\n\n" + text
 	}
 	a.message, a.streamed[m.ID] = m.ID, true
@@ -136,7 +136,7 @@ func finishReason(reason string) string {
 	return "stop"
 }
 
-// end takes the end of the run. A question is the text of the answer.
+// end handles the end of the run. If the run waits at questions, they are the text of the answer.
 func (a *chatAnswer) end(e *runs.Event, stream func(map[string]any) error) error {
 	var end runEnd
 	if err := json.Unmarshal(e.Data, &end); err != nil {
@@ -160,7 +160,8 @@ func (a *chatAnswer) end(e *runs.Event, stream func(map[string]any) error) error
 	return nil
 }
 
-// askText returns the text of questions, and how a client of this protocol answers an approval, or several questions.
+// askText returns the text of questions. It includes instructions for the client if there is an approval or several
+// questions.
 func askText(questions []interrupt) string {
 	if len(questions) == 1 {
 		text := question.Text(questions[0].Value)
@@ -181,8 +182,7 @@ func askText(questions []interrupt) string {
 	return strings.Join(texts, "\n\n") + "\n\nAnswer all questions as JSON: {" + strings.Join(answers, ", ") + "}"
 }
 
-// result returns the text of the last message of the assistant, its id, and its calls of the client's
-// tools.
+// result returns the text and the id of the last message of the assistant, and its calls of tools of the client.
 func (a *chatAnswer) result() (text, id string, calls []chatCall) {
 	text = a.text.String()
 	var values map[string]json.RawMessage
@@ -236,7 +236,7 @@ func (a *chatAnswer) whole() map[string]any {
 	}
 }
 
-// piece returns a piece of the streamed answer.
+// piece returns a chunk of the streamed answer.
 func (a *chatAnswer) piece(delta map[string]any, reason any) map[string]any {
 	return map[string]any{
 		"id": a.id, "object": "chat.completion.chunk", "created": a.created, "model": a.model,
@@ -244,8 +244,8 @@ func (a *chatAnswer) piece(delta map[string]any, reason any) map[string]any {
 	}
 }
 
-// last returns the pieces that end the streamed answer. A message of a subgraph was not streamed, and
-// may be the last one of the conversation.
+// last returns the chunks that end the streamed answer. They contain the last message of the conversation, if it came
+// from a subgraph and was not streamed.
 func (a *chatAnswer) last() []map[string]any {
 	text, id, calls := a.result()
 	var out []map[string]any

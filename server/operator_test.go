@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/server"
 )
 
-// An operator looks after the threads and runs of all users, and has no other power over their objects.
+// An operator can operate the threads and runs of all users, and has no other rights on their objects.
 func TestAnOperatorLooksAfterTheThreadsOfAllUsers(t *testing.T) {
 	t.Parallel()
 	_, web := testServer(t, nil)
@@ -75,7 +75,8 @@ func TestAnOperatorLooksAfterTheThreadsOfAllUsers(t *testing.T) {
 	assert.Equal(t, http.StatusOK, ask(t, web, "ann", http.MethodGet, thread, nil).status, "the thread of a user stays its own")
 }
 
-// A rollback deletes what a run has stored. The right to stop the runs of others is not the right to delete them.
+// A rollback deletes stored data of a run. The permission to stop the runs of others does not include the permission to
+// delete them.
 func TestAnOperatorDoesNotRollBackTheRunsOfOthers(t *testing.T) {
 	t.Parallel()
 	_, web := testServer(t, nil)

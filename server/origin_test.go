@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// A browser shows a page of another origin only the headers that the server names. A client needs
-// Retry-After to know when to repeat a request.
+// A page of another origin can read only the response headers that the server names. A client needs Retry-After to know
+// when to repeat a request.
 func TestPagesOfOtherOriginsReadTheHeadersThatClientsNeed(t *testing.T) {
 	t.Parallel()
 	s, _ := application(t, server.Options{Origins: []string{"https://app.example"}, Limits: server.Limits{Requests: 1}})
@@ -33,8 +33,8 @@ func TestPagesOfOtherOriginsReadTheHeadersThatClientsNeed(t *testing.T) {
 	assert.Subset(t, shown, []string{"Retry-After", "Content-Location", "Location", "X-Pagination-Total", "X-Pagination-Next"})
 }
 
-// The browser does not tell a page why its request failed. The log says it once for each origin, and
-// clients cannot fill it with origins.
+// The browser does not tell a page why its request failed. The server logs the reason once for each origin, up to a
+// limit, so that clients cannot fill the log with origins.
 func TestLogNamesAnOriginThatIsRefusedOnce(t *testing.T) {
 	t.Parallel()
 	var logged bytes.Buffer
@@ -50,7 +50,7 @@ func TestLogNamesAnOriginThatIsRefusedOnce(t *testing.T) {
 	assert.Equal(t, 32, strings.Count(logged.String(), "Options.Origins"))
 }
 
-// A server without authentication says so when it is made, with what to do.
+// New logs that a server has no authentication, and what to do.
 func TestLogSaysThatThereIsNoAuthentication(t *testing.T) {
 	t.Parallel()
 	var logged bytes.Buffer
@@ -74,7 +74,7 @@ func fromOrigin(t *testing.T, s http.Handler, origin string) *httptest.ResponseR
 	return w
 }
 
-// A proxy that drops the port from Host makes each page of the server a page of another origin.
+// If a proxy drops the port from Host, the pages of the server count as pages of another origin.
 func TestRefusedOriginOfTheServersOwnNameNamesTheProxy(t *testing.T) {
 	t.Parallel()
 	const cure = "If it is the address of this server itself, let the proxy pass the header Host with the port."

@@ -34,7 +34,7 @@ const (
 	outageRun    = `{"assistant_id":"words","if_not_exists":"create","input":{"words":"hello"}}`
 )
 
-// outageBodies has the bodies of requests that need one, by route.
+// outageBodies maps routes to the bodies that their requests need.
 var outageBodies = map[string]string{
 	"POST /assistants":                        `{"graph_id":"words"}`,
 	"POST /assistants/{assistant}/latest":     `{"version":1}`,
@@ -66,7 +66,7 @@ func outagePath(pattern, assistant string) string {
 	return path
 }
 
-// An outageServer is a server over a database that a test may stop.
+// An outageServer is a server on a database that a test may stop.
 type outageServer struct {
 	*Server
 	assistant string
@@ -86,7 +86,7 @@ func (s *outageServer) ask(t *testing.T, method, pattern string) *httptest.Respo
 	}
 	r := httptest.NewRequestWithContext(t.Context(), method, "http://127.0.0.1"+path, strings.NewReader(body))
 	r.RemoteAddr = "127.0.0.1:1"
-	if method == http.MethodGet && strings.HasSuffix(path, "/stream/events") { // it is a WebSocket
+	if method == http.MethodGet && strings.HasSuffix(path, "/stream/events") { // the route of the WebSocket
 		r.Header.Set("Connection", "Upgrade")
 		r.Header.Set("Upgrade", "websocket")
 	}
@@ -104,7 +104,7 @@ func (s *outageServer) post(t *testing.T, path, body string) *httptest.ResponseR
 	return w
 }
 
-// newOutageServer starts a server whose calls of the stores are not repeated for long.
+// newOutageServer starts a server whose stores retry their calls for 100 ms only.
 func newOutageServer(t *testing.T, url, schema string, shared bool) *outageServer {
 	t.Helper()
 	const patience = 100 * time.Millisecond
@@ -142,8 +142,8 @@ func newOutageServer(t *testing.T, url, schema string, shared bool) *outageServe
 // storeless are the routes that need no store.
 var storeless = []string{"GET /ok", "GET /healthz", "GET /metrics", "GET /info", "GET /weft/info"}
 
-// While the database is away, each request that needs it is answered with 503 and Retry-After. When the database is
-// back, requests and runs work again by themselves.
+// During an outage of the database, each request that needs the database is answered with 503 and Retry-After. After the
+// outage, requests and runs work again without a restart.
 func TestAnOutageOfTheDatabaseIsToldToClientsAndEnds(t *testing.T) {
 	t.Parallel()
 	programs, err := fault.Programs(t.Context(), filepath.Join("..", "scripts", "postgres"))

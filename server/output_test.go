@@ -23,14 +23,14 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A ticket is a value of a program whose method has a name that package agent uses, too.
+// A ticket is a value of a program. One of its methods has the same name as a method that package agent uses.
 type ticket struct {
 	Seat string `json:"seat"`
 }
 
 func (ticket) EventName() string { return "concert" }
 
-// A report is a value of a program that embeds one of package agent.
+// A report is a value of a program that embeds a value of package agent.
 type report struct {
 	agent.Outcome
 

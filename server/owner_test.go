@@ -23,12 +23,12 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// userStore notes the users for whom it is called.
+// userStore counts its calls by user and by owner.
 type userStore struct {
 	*memcheckpoint.Store
 	mu     sync.Mutex
 	users  map[string]int
-	owners map[string]int // of threads
+	owners map[string]int // by the owner of the thread
 	lists  int
 }
 
@@ -62,8 +62,8 @@ func (s *userStore) DeleteThread(ctx context.Context, thread string) error {
 	return s.Store.DeleteThread(ctx, thread)
 }
 
-// storeOfUsers serves the graphs of the protocol with a store that notes its users. The users are named
-// by their keys, and the function asks as one of them.
+// storeOfUsers serves the graphs of the protocol with a userStore. The key of a request is the id of its user. ask sends
+// a request as a user.
 func storeOfUsers(t *testing.T, o server.Options) (store *userStore, s *server.Server, ask func(user, method, path, body string) string) {
 	t.Helper()
 	store = &userStore{Store: memcheckpoint.New(memcheckpoint.Options{}), users: map[string]int{}, owners: map[string]int{}}
@@ -89,7 +89,7 @@ func storeOfUsers(t *testing.T, o server.Options) (store *userStore, s *server.S
 
 const runOfTools = `{"assistant_id": "tools", "if_not_exists": "create", "input": {"messages": [{"role": "user", "content": "hi"}]}}`
 
-// A store of checkpoints is told the user of a thread: of requests, of runs, and where nobody asks.
+// A checkpoint store gets the user of a thread from the context: for requests, runs, and calls of the server itself.
 func TestStoresAreToldTheUser(t *testing.T) {
 	t.Parallel()
 	store, s, ask := storeOfUsers(t, server.Options{})
@@ -108,8 +108,8 @@ func TestStoresAreToldTheUser(t *testing.T) {
 	assert.Equal(t, store.users, store.owners)
 }
 
-// Where threads have another owner than the user who asks, a store is told the same owner by requests,
-// runs, deletions and crons, and the user who acts besides.
+// If the owner of a thread is not the user of the request, the store gets the same owner for requests, runs and
+// deletions, and also the user who acts.
 func TestStoresAreToldTheOwnerOfTheThread(t *testing.T) {
 	t.Parallel()
 	store, s, ask := storeOfUsers(t, server.Options{Authorize: func(context.Context, server.Access) (server.Filter, error) {
@@ -146,7 +146,7 @@ func TestARunNeedsNoListOfCheckpoints(t *testing.T) {
 	assert.Zero(t, store.lists)
 }
 
-// A cron runs as the user that made it, and its stores are told so, also if it belongs to another user.
+// A cron runs as the user that made it, even if another user owns it. The store gets this user from the context.
 func TestACronRunsAsItsUser(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

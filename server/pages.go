@@ -12,8 +12,8 @@ const (
 	studioPath = "/studio/"
 )
 
-// pages registers the pages. They are the same for all users, so that a browser gets them before
-// its user is known; what they show, they ask the server for.
+// pages registers the pages. They are the same for all users, so a browser gets them without authentication. The requests
+// of a page for data need a user.
 func (s *Server) pages() error {
 	var errs error
 	add := func(path string, page http.Handler, err error) {

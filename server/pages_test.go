@@ -20,7 +20,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A browser gets a page before it has credentials, but nothing else.
+// Without credentials, a browser gets a page, but nothing else.
 func TestPagesNeedNoUser(t *testing.T) {
 	t.Parallel()
 	name := state.Last[string]("name")
@@ -64,7 +64,7 @@ func TestPagesNeedNoUser(t *testing.T) {
 	require.ErrorContains(t, err, `server: ui: there is no variable "colour" in a theme`)
 }
 
-// A client that prefers a short response gets the checkpoints of a thread without values.
+// A client that prefers a short response gets the history of a thread without values.
 func TestHistoryCanBeShort(t *testing.T) {
 	t.Parallel()
 	name := state.Last[string]("name")

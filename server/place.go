@@ -7,12 +7,12 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// A place is a subgraph in a thread: the tasks that lead to it, with the ids that clients see.
+// A place is the position of a subgraph in a thread: the tasks that lead to it, with the ids that clients see.
 type place struct {
 	tasks  []string // the ids of the tasks, outermost first
 	nodes  []string
 	ids    []string          // the ids of the tasks as clients see them
-	points map[string]string // the checkpoints of the graphs around it, by namespace
+	points map[string]string // the checkpoints of the enclosing graphs, by namespace
 }
 
 // namespace returns the namespace as clients see it.
@@ -32,7 +32,7 @@ func (p place) taskID(snap *graph.Info, task string) string {
 	return subtaskID(p.ids[len(p.ids)-1], snap.Step+1, task)
 }
 
-// stepOf returns the number of the step as clients see it: inputs count twice, and the first
+// stepOf returns the step number of a checkpoint as clients see it. Clients count an input as two steps, and the first
 // input has the number -1.
 func (p place) stepOf(i *graph.Info) int {
 	if len(p.tasks) > 0 {
@@ -51,7 +51,7 @@ func (p place) inner(snap *graph.Snapshot, t graph.Task, id string) place {
 	return in
 }
 
-// checkpoint names a checkpoint of the place. It returns nil if id is empty.
+// checkpoint returns the name of a checkpoint of the place, or nil if id is empty.
 func (p place) checkpoint(thread, id string) *checkpointID {
 	if id == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A requestError is a mistake in a request that shows when the run begins.
+// A requestError is a mistake in a request that is found when the run begins.
 type requestError struct{ name, text string }
 
 func (e *requestError) Error() string { return e.text }
@@ -23,26 +23,26 @@ func wrongInput(format string, args ...any) error {
 	return &requestError{name: "InvalidUpdateError", text: fmt.Sprintf(format, args...)}
 }
 
-// A prepared run knows how it begins.
+// A prepared has the thread and the input with which a run begins.
 type prepared struct {
 	thread *graph.Thread
 	input  state.Update
-	// before is the newest state of the thread before the run; nil for a new thread. base is the
-	// id of the checkpoint at which the run begins, and inputs the number of inputs of its state.
+	// before is the newest state of the thread before the run, or nil for a new thread. base is the id of the checkpoint
+	// at which the run begins, and inputs the number of inputs of its state.
 	before *graph.Snapshot
 	base   string
 	inputs int
 	// pending is the number of pending writes of the newest checkpoint, if the run has a command.
 	pending int
 	begins  bool            // the run begins a new turn
-	paused  bool            // the run has stopped at a static pause already, and another server has not stored its end
-	silent  bool            // clients do not see the state at its beginning
-	raw     json.RawMessage // the input as the client wrote it
+	paused  bool            // the run has already stopped at a static pause, and another server has not stored the end of the run
+	silent  bool            // clients do not get the state at its beginning
+	raw     json.RawMessage // the input as the client sent it
 	err     error
 }
 
-// prepare reads the state of the thread and makes the input of the run. On a thread that another
-// server left in the middle of this run, the run resumes.
+// prepare reads the state of the thread and makes the input of the run. If another server has begun the run, the run
+// resumes.
 func (s *Server) prepare(a *activeRun) (*prepared, error) {
 	ctx := context.WithoutCancel(a.ctx)
 	q, p := &a.data.Request, &prepared{}
@@ -59,7 +59,7 @@ func (s *Server) prepare(a *activeRun) (*prepared, error) {
 	if newest != nil {
 		inputs = inputsOf(&newest.Info)
 	}
-	resumes := false // a run that another server began
+	resumes := false // the run resumes the work of another server
 	if a.data.Started {
 		if resumes, err = a.resume(ctx, p, newest); err != nil {
 			return nil, err
@@ -97,9 +97,9 @@ func (s *Server) prepare(a *activeRun) (*prepared, error) {
 	return p, nil
 }
 
-// unmoved returns an error if another server has the run, or if the thread is not as prepare has read it. It is called
-// when no other run can change the thread. A server that was stopped for a while may have prepared a run that
-// another one has begun meanwhile.
+// unmoved returns an error if another server executes the run, or if the thread has changed since prepare has read it. It
+// is called when no other run can change the thread. A server that was stopped for a while may have prepared a run that
+// another server has begun meanwhile.
 func (s *Server) unmoved(ctx context.Context, a *activeRun, p *prepared) error {
 	if err := s.owns(ctx, a); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (s *Server) unmoved(ctx context.Context, a *activeRun, p *prepared) error {
 
 var errMoved = errors.New("another run has changed the thread while this one waited for it")
 
-// head returns the id of the newest checkpoint of the thread; "" for a new thread.
+// head returns the id of the newest checkpoint of the thread, or "" for a new thread.
 func (p *prepared) head() string {
 	if p.before == nil {
 		return ""
@@ -124,7 +124,7 @@ func (p *prepared) head() string {
 	return p.before.ID
 }
 
-// start makes the input of a run that begins.
+// start makes the input of a run that begins for the first time.
 func (a *activeRun) start(ctx context.Context, p *prepared, newest *graph.Snapshot, head string) (err error) {
 	if newest != nil {
 		if a.data.Found, err = a.findWrites(ctx, newest); err != nil {
@@ -140,8 +140,8 @@ func (a *activeRun) start(ctx context.Context, p *prepared, newest *graph.Snapsh
 	return nil
 }
 
-// resume makes the input of a run that another server began. It reports whether the run resumes at
-// the newest checkpoint: the run has stored its input or command there. Otherwise it begins again.
+// resume makes the input of a run that another server began. It returns true if the run has stored its input or command:
+// then the run resumes at the newest checkpoint. Otherwise the run begins again.
 func (a *activeRun) resume(ctx context.Context, p *prepared, newest *graph.Snapshot) (bool, error) {
 	pending, err := a.pending(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (a *activeRun) resume(ctx context.Context, p *prepared, newest *graph.Snaps
 	case newest == nil:
 	case newest.Metadata[metaRun] == a.id:
 		p.paused = slices.ContainsFunc(newest.Pauses, func(pause graph.Pause) bool { return pause.Kind != graph.Question })
-		if newest.Source == checkpoint.Fork && pending == 0 && a.data.Request.commands() { // the branch began without the command
+		if newest.Source == checkpoint.Fork && pending == 0 && a.data.Request.commands() { // the fork was stored, and the command was not
 			p.input, p.err = a.readCommand(a.data.Request.Command, newest, true)
 		}
 		return true, nil
@@ -177,7 +177,7 @@ func (a *activeRun) pending(ctx context.Context) (int, error) {
 	return len(c.Writes), err
 }
 
-// commands reports whether the request has a command that does something.
+// commands reports whether the request has a command that is not empty.
 func (q *runRequest) commands() bool { return q.Command != nil && !q.Command.empty() }
 
 // options returns the options of the run of the graph.
@@ -198,8 +198,8 @@ func (a *activeRun) options(inputs int) graph.RunOptions {
 
 var durabilities = map[string]graph.Durability{"sync": graph.Sync, "async": graph.Async, "exit": graph.Exit}
 
-// baseOf returns the checkpoint of the graph for a checkpoint that a client names. A run without
-// input at the checkpoint before an input repeats the input.
+// baseOf returns the id of the graph's checkpoint for a checkpoint that a client names. A run without input at the
+// checkpoint before an input repeats the input.
 func (s *Server) baseOf(ctx context.Context, a *activeRun, th *graph.Thread, id string, begins bool) (at string, inputs int, err error) {
 	input, start := isStart(id)
 	if start {
@@ -221,8 +221,8 @@ func (s *Server) baseOf(ctx context.Context, a *activeRun, th *graph.Thread, id 
 	return snap.Parent, inputsOf(&snap.Info) - 1, nil
 }
 
-// checkSubgraph refuses a run at a checkpoint of a subgraph that is not its newest one: a run resumes each subgraph
-// where it is.
+// checkSubgraph refuses a run at a checkpoint of a subgraph, unless the checkpoint is the newest one of the subgraph: a
+// run resumes each subgraph at its newest checkpoint.
 func (s *Server) checkSubgraph(ctx context.Context, a *activeRun, id, ns string) error {
 	read, err := s.reader(a.g, a.thread).in(ctx, ns)
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
@@ -266,7 +266,7 @@ func (c *command) empty() bool {
 	return string(orNull(c.Resume)) == "null" && string(orNull(c.Update)) == "null" && string(orNull(c.Goto)) == "null"
 }
 
-// readCommand returns the writes of a command. A goto runs its nodes beside those whose questions stay open.
+// readCommand returns the writes of a command. A goto schedules its nodes beside nodes whose questions are still open.
 func (a *activeRun) readCommand(c *command, newest *graph.Snapshot, again bool) (state.Update, error) {
 	var open []graph.Pause
 	if newest != nil {
@@ -279,7 +279,7 @@ func (a *activeRun) readCommand(c *command, newest *graph.Snapshot, again bool) 
 	out := state.Update{graph.Continue()}
 	if string(orNull(c.Resume)) != "null" {
 		answers, err := readAnswers(c.Resume, open)
-		if err != nil && !again { // a run that another server began may have answered already
+		if err != nil && !again { // the part of the run on another server may have stored the answer
 			return nil, err
 		}
 		out = append(out, answers...)
@@ -319,8 +319,8 @@ func (s *served) readObjects(list []json.RawMessage) (state.Update, error) {
 	return out, nil
 }
 
-// writable returns the objects of an update without those that write no channel that clients may write. If there are no
-// others, it returns all of them: reading them says what is wrong.
+// writable removes the objects of an update that write only channels that clients cannot write. If all objects are of
+// this kind, it returns all of them, and reading them returns the error.
 func (s *served) writable(list []json.RawMessage) []json.RawMessage {
 	var out []json.RawMessage
 	for _, item := range list {
@@ -335,7 +335,7 @@ func (s *served) writable(list []json.RawMessage) []json.RawMessage {
 	return out
 }
 
-// objects returns an update as objects of values by channel. A channel may be in several pairs.
+// objects converts an update to objects of values by channel. Several pairs may have the same channel.
 func objects(data json.RawMessage) ([]json.RawMessage, error) {
 	if !isArray(data) {
 		return []json.RawMessage{data}, nil

@@ -20,8 +20,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// The server answers the recorded requests like the reference server. WEFT_PROTOCOL names a
-// folder with other recordings.
+// The server answers the recorded requests like the reference server. WEFT_PROTOCOL is the path of a folder with other
+// recordings.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
 	for name, open := range openStores {

@@ -13,7 +13,7 @@ import (
 
 // A Cron starts runs by a schedule, each on a new thread. See [Server.PutCron].
 type Cron struct {
-	// Name is unique among the crons that a program puts for a user.
+	// Name is unique among the crons that a program makes for a user.
 	Name string
 	// Assistant is the name of a graph, or the id of an assistant.
 	Assistant string
@@ -24,20 +24,20 @@ type Cron struct {
 	//
 	//	map[string]any{"messages": []any{map[string]string{"role": "user", "content": "write the report"}}}
 	Input any
-	// Keep keeps the thread of each run. Otherwise a thread is deleted a minute or two after its run has ended well; a
-	// thread that waits for an answer, or whose run has failed, is kept, unless [Options].ThreadTTL deletes it later: a cron that
-	// fails each minute keeps 1,440 threads a day.
+	// Keep says that the thread of each run is kept. Otherwise the thread is deleted a minute or two after its run has
+	// ended without a pause or an error. A thread that waits for an answer, or whose run has failed, is kept, unless
+	// [Options].ThreadTTL deletes it later: a cron that fails each minute keeps 1,440 threads a day.
 	Keep bool
-	// User owns the cron and its runs. It may be zero on a server without [Options.Auth]. [Options.Authorize] is asked as for a
-	// request of the user.
+	// User owns the cron and its runs. It may be zero on a server without [Options.Auth]. The server asks
+	// [Options.Authorize] as for a request of the user.
 	User User
 }
 
-// PutCron makes a cron, or changes the one with the same name and user, and returns its id. A program calls it at each
-// start, on any number of servers that share a store. A cron that the program has not changed stays as it is, also if a client has
-// changed it or switched it off; one that it has changed becomes as the program says, and stays switched off. A cron
-// whose runs would all fail is a [Refusal], which says why. A cron stays until it is deleted with DELETE
-// /runs/crons/{cron_id}.
+// PutCron makes a cron, or changes the cron with the same name and user, and returns its id. A program calls it at each
+// start, on any number of servers that share a store. If the arguments are those of the last call, the stored cron stays
+// unchanged, even if a client has changed it or switched it off. If the arguments differ, they replace the cron, and a
+// cron that was switched off stays off. PutCron returns a [Refusal] with the reason if all runs of the cron would fail. A
+// cron stays until it is deleted with DELETE /runs/crons/{cron_id}.
 func (s *Server) PutCron(ctx context.Context, cron Cron) (id string, err error) {
 	r, err := s.putCron(ctx, &cron)
 	if err != nil {
@@ -88,7 +88,7 @@ func (cron *Cron) request() (json.RawMessage, error) {
 	return data, nil
 }
 
-// replaceCron gives a stored cron another schedule and other runs.
+// replaceCron replaces the schedule and the runs of a stored cron.
 func (c *call) replaceCron(id string, by *runs.Record, d cronData, data json.RawMessage) (runs.Record, error) {
 	d.Sent = digest(data)
 	var next *time.Time

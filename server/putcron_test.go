@@ -18,7 +18,8 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// A program puts its crons at each start. Its runs start, a changed cron changes, and what a person has changed stays.
+// A program calls PutCron at each start. The runs of the cron start, changed arguments change the cron, and changes of a
+// client stay otherwise.
 func TestAProgramPutsItsCrons(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

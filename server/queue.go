@@ -13,23 +13,23 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// This file and replica.go are for servers that share a queue: the records say which runs there are, and
-// the queue which server executes the next run of a thread.
+// This file and replica.go are for servers that share a queue. The records have the unfinished runs, and the queue
+// decides which server executes the next run of a thread.
 
-// errSuperseded says that the run is executed by another server, or was ended by one.
+// errSuperseded says that another server executes the run, or has ended it.
 var errSuperseded = errors.New("another server has the run")
 
-// maxDeaths is the number of servers that may die at the same checkpoint of a run, before the run fails.
+// maxDeaths is the number of servers that may die at the same checkpoint of a run. Then the run fails.
 const maxDeaths = 5
 
-// startQueue begins to take jobs.
+// startQueue begins to receive jobs from the queue.
 func (s *Server) startQueue() error {
 	err := s.o.Queue.Start(s.ctx, runs.Worker{Slots: s.o.MaxRuns, Do: s.work, Done: s.worked, Changed: s.changed})
 	if err != nil {
 		return err
 	}
 	s.running.Go(s.countQueue)
-	s.running.Go(func() { // what servers before this one left
+	s.running.Go(func() { // find the work that earlier servers left
 		if err := safely(func() error { return s.sweep(s.ctx) }); err != nil && s.ctx.Err() == nil {
 			s.o.Logger.Error("server: work without a job was not looked for", "error", err)
 		}
@@ -37,7 +37,7 @@ func (s *Server) startQueue() error {
 	return nil
 }
 
-// countQueue keeps what the queue has, for its bound and for metrics.
+// countQueue reads the statistics of the queue once a second, for its limit and for metrics.
 func (s *Server) countQueue() {
 	tick := time.NewTicker(countTick)
 	defer tick.Stop()
@@ -57,7 +57,7 @@ func (s *Server) countQueue() {
 
 const countTick = time.Second
 
-// queueStats returns what the queue had a moment ago.
+// queueStats returns the last statistics that countQueue has read.
 func (s *Server) queueStats() runs.QueueStats {
 	if stats := s.queued.Load(); stats != nil {
 		return *stats
@@ -86,7 +86,7 @@ func (s *Server) worked(ctx context.Context, j runs.Job) {
 		return
 	}
 	err := s.addThread(ctx, j.Key)
-	if err != nil && ctx.Err() == nil { // a sweep does it later
+	if err != nil && ctx.Err() == nil { // a sweep will do it
 		s.o.Logger.Error("server: the next run of a thread was not queued", "thread", j.Key, "error", err)
 	}
 }
@@ -111,7 +111,7 @@ func (r *storedRun) job() runs.Job {
 	return runs.Job{Kind: runs.JobThread, Key: r.Parent, Owner: r.Owner, Graph: r.Graph, Assistant: r.data.Assistant}
 }
 
-// due returns the time from which the run waits for its turn.
+// due returns the time since when the run has waited for its turn.
 func (r *storedRun) due() time.Time {
 	if r.data.After.After(r.Created) {
 		return r.data.After
@@ -121,7 +121,7 @@ func (r *storedRun) due() time.Time {
 
 var unfinishedStatuses = []string{runPending, runRunning}
 
-// unfinished returns the runs of a thread that are executed or wait for their turn, in their order.
+// unfinished returns the runs of a thread that are executed or wait for their turn, in the order of their execution.
 func (s *Server) unfinished(ctx context.Context, thread string) ([]storedRun, error) {
 	found, _, err := s.o.Runs.Search(ctx, runs.Query{Kind: runs.Run, Parent: thread, Statuses: unfinishedStatuses})
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *Server) unfinished(ctx context.Context, thread string) ([]storedRun, er
 	return ordered(found, time.Now())
 }
 
-// ordered returns the runs whose time has come, in the order of their execution. A run that had begun
-// comes first.
+// ordered returns the runs that are not delayed any more, in the order of their execution. A run that has begun comes
+// first.
 func ordered(found []runs.Record, now time.Time) ([]storedRun, error) {
 	list := make([]storedRun, 0, len(found))
 	for i := range found {
@@ -157,30 +157,30 @@ func sortDue(list []storedRun) {
 	})
 }
 
-// begun reports whether a server has begun the run. A run that was drained is pending again.
+// begun reports whether a server has begun the run. A run is pending again if its server was drained.
 func (r *storedRun) begun() bool { return r.Status == runRunning || r.data.Started }
 
-// others reports whether other runs of the thread are executed or wait.
+// others reports whether the thread has other runs that are executed or wait.
 func (s *Server) others(ctx context.Context, a *activeRun) (bool, error) {
 	list, err := s.unfinished(ctx, a.thread)
 	return slices.ContainsFunc(list, func(r storedRun) bool { return r.ID != a.id }), err
 }
 
-// executeNext executes the first run of a thread. Another server that was slow and not dead cannot
-// store anything of the run any more.
+// executeNext executes the first run of a thread. If the previous server of the run was only slow and has not died, it
+// can no longer store anything of the run.
 func (s *Server) executeNext(ctx context.Context, j *runs.Job) error {
 	list, err := s.unfinished(ctx, j.Key)
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	for i := range list { // again, in case that the server which accepted the run has died
+	for i := range list { // cancel again, in case the server that accepted the run has died
 		if how := strategyCancels(list[i].data.Request.Multitask); how != notCanceled {
 			if err := s.cancelBefore(ctx, list[:i], how); err != nil {
 				return err
 			}
 		}
 	}
-	if s.graphs[list[0].Graph] == nil && needsGraph(list[0].data) { // a server that has the graph executes it
+	if s.graphs[list[0].Graph] == nil && needsGraph(list[0].data) { // a server that has the graph must execute the run
 		return &runs.HandOverError{After: graphPause}
 	}
 	a, err := s.claim(ctx, list[0].ID, notCanceled)
@@ -209,18 +209,18 @@ func (s *Server) executeNext(ctx context.Context, j *runs.Job) error {
 	return nil
 }
 
-// needsGraph reports whether only a server that has the graph of a run can end the run. To undo a run
-// that has begun, a server needs the checkpoints of the graph.
+// needsGraph reports whether only a server that has the graph of a run can end the run. To roll back a run that has
+// begun, a server needs the checkpoints of the graph.
 func needsGraph(d *runData) bool {
 	return d.Cancel == "" || d.Cancel == multitaskRollback && d.Attempt > 0
 }
 
-// graphPause is the time after which the servers look again for one that has the graph of a run.
+// graphPause is the time after which the queue offers the job of a run again, to find a server that has the graph.
 const graphPause = 3 * time.Second
 
-// executeAgain executes a run, unless it is the reason why servers die.
+// executeAgain executes a run. It fails the run if maxDeaths servers have died while they executed it.
 func (s *Server) executeAgain(a *activeRun, j *runs.Job) *outcome {
-	died := j.Rescued > a.data.Rescued // a job that was handed over has no new deaths
+	died := j.Rescued > a.data.Rescued // a hand-over counts no new death
 	a.data.Rescued = j.Rescued
 	if died && a.g != nil {
 		var c checkpoint.Checkpoint
@@ -245,7 +245,7 @@ func (s *Server) executeAgain(a *activeRun, j *runs.Job) *outcome {
 	return s.execute(a)
 }
 
-// strategyCancels returns what a run with a strategy wants of the runs before it.
+// strategyCancels returns how a run with a strategy cancels the runs before it.
 func strategyCancels(strategy string) cancellation {
 	switch strategy {
 	case multitaskInterrupt:
@@ -256,8 +256,8 @@ func strategyCancels(strategy string) cancellation {
 	return notCanceled
 }
 
-// claim stores that this server has a run, and returns it. With a cancellation it cancels the run, and
-// claims it only if no server executes it.
+// claim stores that this server executes a run, and returns the run. With a cancellation, it cancels the run, and claims
+// it only if no server executes it.
 func (s *Server) claim(ctx context.Context, id string, how cancellation) (*activeRun, error) {
 	token := uuid.New()
 	r, err := s.change(ctx, runs.Run, id, func(r *runs.Record) error {
@@ -281,7 +281,7 @@ func (s *Server) claim(ctx context.Context, id string, how cancellation) (*activ
 	return newActiveRun(r, s.graphs[r.Graph])
 }
 
-// stronger returns the stronger one of two requests, as it is stored.
+// stronger returns the stronger one of two cancellations, in its stored form.
 func stronger(stored string, how cancellation) string {
 	switch max(how, strategyCancels(stored)) {
 	case interruptRun:
@@ -292,7 +292,7 @@ func stronger(stored string, how cancellation) string {
 	return ""
 }
 
-// activate adds a run to those of this process.
+// activate adds a run to the active runs of this process.
 func (s *Server) activate(a *activeRun) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -308,8 +308,8 @@ func (s *Server) activate(a *activeRun) error {
 	return nil
 }
 
-// adopt applies what other servers have stored for a run. It returns errSuperseded if the run is not
-// that of this server any more.
+// adopt applies a cancellation that another server has stored for a run. It returns errSuperseded if another server has
+// claimed the run.
 func (s *Server) adopt(a *activeRun, r *runs.Record) error {
 	if s.o.Queue == nil {
 		return nil
@@ -328,7 +328,7 @@ func (s *Server) adopt(a *activeRun, r *runs.Record) error {
 	return nil
 }
 
-// owns returns errSuperseded if the run is not that of this server any more.
+// owns returns errSuperseded if another server has claimed the run, or the run was deleted.
 func (s *Server) owns(ctx context.Context, a *activeRun) error {
 	r, err := s.o.Runs.Get(ctx, runs.Run, a.id)
 	if errors.Is(err, runs.ErrNotFound) {
@@ -341,7 +341,7 @@ func (s *Server) owns(ctx context.Context, a *activeRun) error {
 	return s.adopt(a, &r)
 }
 
-// joinDelayed puts a run whose time has come into the queue of its thread.
+// joinDelayed puts a delayed run into the queue of its thread when the delay is over.
 func (s *Server) joinDelayed(ctx context.Context, id string) error {
 	r, err := s.o.Runs.Get(ctx, runs.Run, id)
 	if errors.Is(err, runs.ErrNotFound) || err == nil && r.Status != runPending {
@@ -362,7 +362,7 @@ func (s *Server) joinDelayed(ctx context.Context, id string) error {
 	return s.addThread(ctx, r.Parent)
 }
 
-// share stores a run and adds its job. It applies the strategy of the run to those before it.
+// share stores a run and adds its job. It applies the strategy of the run to the runs before it.
 func (s *Server) share(ctx context.Context, a *activeRun, r *runs.Record, strategy string) error {
 	if err := s.roomInQueue(ctx, a.thread); err != nil {
 		return err
@@ -375,7 +375,7 @@ func (s *Server) share(ctx context.Context, a *activeRun, r *runs.Record, strate
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime) // a client that leaves leaves no half of a run
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime) // store the whole run even if the client leaves
 	defer cancel()
 	if err := s.o.Runs.Insert(ctx, *r); err != nil {
 		if reserved != nil {
@@ -392,7 +392,7 @@ func (s *Server) share(ctx context.Context, a *activeRun, r *runs.Record, strate
 		if err == nil {
 			err = s.cancelBefore(ctx, before, how)
 		}
-		if err != nil { // the server that executes the next run does it again
+		if err != nil { // the server that executes the next run tries again
 			s.o.Logger.Error("server: the end of the runs before another one was not stored", "run", a.id, "thread", a.thread, "error", err)
 		}
 	}
@@ -401,13 +401,13 @@ func (s *Server) share(ctx context.Context, a *activeRun, r *runs.Record, strate
 	if delayed {
 		j.Kind, j.Key, j.At = runs.JobRun, a.id, a.data.After
 	}
-	if err := s.o.Queue.Add(ctx, j); err != nil { // a sweep adds it later
+	if err := s.o.Queue.Add(ctx, j); err != nil { // a sweep will add it
 		s.o.Logger.Error("server: a run has no job yet", "run", a.id, "thread", a.thread, "error", err)
 	}
 	return nil
 }
 
-// roomInQueue refuses a run of a thread if too many wait.
+// roomInQueue refuses a run if too many runs wait in the queue or in its thread.
 func (s *Server) roomInQueue(ctx context.Context, thread string) error {
 	s.mu.Lock()
 	closed := s.closed
@@ -425,7 +425,7 @@ func (s *Server) roomInQueue(ctx context.Context, thread string) error {
 	return err
 }
 
-// threadFull refuses a run of a thread that has too many.
+// threadFull returns the refusal of a run whose thread has too many runs.
 func threadFull(thread string, n int) error {
 	return &Refusal{
 		Status: http.StatusServiceUnavailable, RetryAfter: time.Second,
@@ -451,16 +451,16 @@ func (s *Server) dropRun(ctx context.Context, id string) error {
 	return err
 }
 
-// unreserve stores a thread again as it was before reserve, unless it has changed since.
+// unreserve undoes reserve: it stores the earlier record of a thread, unless the thread has changed since.
 func (s *Server) unreserve(ctx context.Context, before *runs.Record) {
 	_, err := s.o.Runs.Update(ctx, *before)
-	if err != nil && !errors.Is(err, runs.ErrConflict) && !errors.Is(err, runs.ErrNotFound) { // a sweep does it later
+	if err != nil && !errors.Is(err, runs.ErrConflict) && !errors.Is(err, runs.ErrNotFound) { // a sweep will do it
 		s.o.Logger.Error("server: the status of a thread was not stored", "thread", before.ID, "error", err)
 	}
 }
 
-// reserve makes a thread busy, unless it is busy already. It returns the record of the thread before that, with the
-// revision after it.
+// reserve makes a thread busy, or returns an error if the thread is busy. It returns the earlier record of the thread,
+// with the new revision.
 func (s *Server) reserve(ctx context.Context, thread string) (*runs.Record, error) {
 	var before runs.Record
 	r, err := s.change(ctx, runs.Thread, thread, func(r *runs.Record) error {
@@ -470,7 +470,7 @@ func (s *Server) reserve(ctx context.Context, thread string) (*runs.Record, erro
 			if err != nil {
 				return err
 			}
-			// Another server may just insert the run for which it has made the thread busy.
+			// Another server may be about to insert the run for which it has made the thread busy.
 			if len(list) > 0 || time.Since(r.Updated) < reserveTime {
 				return refuse(http.StatusConflict, "The thread %s is busy.", thread)
 			}
@@ -482,5 +482,5 @@ func (s *Server) reserve(ctx context.Context, thread string) (*runs.Record, erro
 	return &before, err
 }
 
-// reserveTime is the time in which a server inserts the run for which it has made a thread busy.
+// reserveTime is the time that a server has to insert the run for which it has made a thread busy.
 const reserveTime = 10 * time.Second

@@ -21,7 +21,7 @@ const (
 		`"answer":{"description":"The answer: any JSON value."}}}`
 )
 
-// An answerTool answers questions.
+// An answerTool is the tool "answer", which answers questions.
 type answerTool struct {
 	from    *origin
 	answers Answers
@@ -73,8 +73,8 @@ func (t *answerTool) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.Cal
 
 const onlyAPerson = "This question is an approval: only a person can answer it, in a client of the service that can ask, such as its pages. The call still waits."
 
-// read returns the answer of the model of a client. For an approval, "approve" and "reject" are decisions about the call
-// that the question shows. The client makes each decision, whatever the answer says.
+// read converts the answer from the model of a client. For an approval, "approve" and "reject" become decisions about the
+// call that the question shows. Each decision names the client as its maker, whatever the answer says.
 func (q asked) read(answer json.RawMessage) any {
 	const by = "the client"
 	call := question.Approval(q.Value)
@@ -106,7 +106,7 @@ type waitingThread struct {
 	Interrupts map[string][]asked `json:"interrupts"`
 }
 
-// thread returns a thread of the user.
+// thread returns a thread of the user by its id.
 func (o *origin) thread(ctx context.Context, id string) (t waitingThread, err error) {
 	err = o.do(ctx, http.MethodGet, "/threads/"+id, nil, &t)
 	return t, err
@@ -124,7 +124,8 @@ func (t *waitingThread) questions() []asked {
 	return out
 }
 
-// open returns an open question by its id, or the only one, or the reason why there is none.
+// open returns the open question with an id, or the only open question if id is empty. why is the reason if there is no
+// such question.
 func (t *waitingThread) open(id string) (q asked, why string) {
 	all := t.questions()
 	if len(all) == 0 {

@@ -39,7 +39,7 @@ func (d *desk) ran() []string {
 	return append([]string{}, d.sent...)
 }
 
-// hidden turns the direction of the text that follows.
+// hidden is a character that reverses the direction of the text after it.
 const hidden = "\u202e"
 
 func newDesk(t *testing.T, o mcpserver.Options, prompt any) *desk {
@@ -95,7 +95,7 @@ func newDesk(t *testing.T, o mcpserver.Options, prompt any) *desk {
 	return d
 }
 
-// A person answers the forms of a client one after the other. It declines when there are no more answers.
+// A person fills in the forms of a client in order. Without further answers, it declines.
 type person struct {
 	mu      sync.Mutex
 	forms   []mcp.ElicitParams
@@ -142,7 +142,7 @@ func TestAnApprovalIsPutToThePersonAsText(t *testing.T) {
 	}
 }
 
-// waiting returns the thread and the id of the only question of a call that waits.
+// waiting returns the thread of a waiting call, and the id of its only question.
 func waiting(t *testing.T, r *mcp.CallToolResult) (thread, id string) {
 	t.Helper()
 	if r.IsError {
@@ -154,7 +154,7 @@ func waiting(t *testing.T, r *mcp.CallToolResult) (thread, id string) {
 	return waits["thread_id"].(string), questions[0].(map[string]any)["id"].(string)
 }
 
-// The model of a client has what the result of the tool says, and the tool "answer".
+// The model of a client gets only the result of the tool and the tool "answer", and cannot approve a call.
 func TestTheModelOfAClientCannotApprove(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, mcpserver.Options{}, nil)
@@ -178,7 +178,7 @@ func TestTheModelOfAClientCannotApprove(t *testing.T) {
 	}
 	assert.Empty(t, d.ran())
 
-	// The person answers in another client.
+	// A person answers in another client.
 	body := fmt.Sprintf(`{"assistant_id":"clerk","command":{"resume":{%q:{"verdict":"approve","hash":%q}}}}`, id, hash)
 	resp, err := http.Post(d.url+"/threads/"+thread+"/runs/wait", "application/json", strings.NewReader(body))
 	require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestTheModelOfAClientCannotApprove(t *testing.T) {
 	assert.Len(t, d.ran(), 1)
 }
 
-// hashOf returns the hash of the approval at which a thread waits.
+// hashOf returns the hash of the approval that a thread waits for.
 func hashOf(t *testing.T, url, thread string) string {
 	t.Helper()
 	resp, err := http.Get(url + "/threads/" + thread)
@@ -242,7 +242,7 @@ func TestAServiceMayLetTheModelApprove(t *testing.T) {
 	}
 }
 
-// The model cannot say that somebody else has decided.
+// The model cannot name another decision-maker than the client.
 func TestADecisionOfTheModelIsTheClients(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, mcpserver.Options{Answer: mcpserver.AnswerApprovals}, nil)
@@ -253,7 +253,7 @@ func TestADecisionOfTheModelIsTheClients(t *testing.T) {
 	assert.Contains(t, text(t, r), "the client rejected this call: no")
 }
 
-// The value of a question of a graph may have an approval in it.
+// The value of a graph's question may contain an approval.
 func TestTheModelDoesNotGetTheHashOfAnApprovalInside(t *testing.T) {
 	t.Parallel()
 	prompt := map[string]any{"risk": "high", "call": map[string]any{"tool": "send", "hash": "h-123", "schema": map[string]any{"const": "h-123"}}}
@@ -268,7 +268,7 @@ func TestTheModelDoesNotGetTheHashOfAnApprovalInside(t *testing.T) {
 	}
 }
 
-// A form has a choice of texts only.
+// A form supports only a choice of texts, so a choice of numbers becomes a field for a number.
 func TestAChoiceOfNumbersIsAFieldForANumber(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -289,7 +289,7 @@ func TestAChoiceOfNumbersIsAFieldForANumber(t *testing.T) {
 	}
 }
 
-// A person who sees two reasons knows what to write.
+// If a number is refused as a text and as a number, the person sees both reasons.
 func TestARefusedNumberTellsBothReasonsAndCountsOnce(t *testing.T) {
 	t.Parallel()
 	prompt := map[string]any{"question": "How many cups?", "schema": map[string]any{"not": map[string]any{"const": 0.0}}}
@@ -316,7 +316,7 @@ func TestAServiceMayRemoveAnswer(t *testing.T) {
 	assert.Contains(t, text(t, r), "A person answers it")
 }
 
-// A person who mistypes is asked again, and the thread of the call is not deleted meanwhile.
+// If an answer does not fit, the person is asked again, and the thread of the call is not deleted meanwhile.
 func TestAnAnswerThatDoesNotFitIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	type answers = []map[string]any

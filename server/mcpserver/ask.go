@@ -13,20 +13,20 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// An asked question is one at which the graph waits.
+// An asked question is an open question of a graph.
 type asked struct {
 	ID    string          `json:"id"`
 	Value json.RawMessage `json:"value"`
 }
 
-// canAsk reports whether the client says that it puts questions to its person.
+// canAsk reports whether the client supports elicitation, so that the person at the client can be asked.
 func (r *toolRun) canAsk() bool {
 	params := r.request.Session.InitializeParams()
 	return params != nil && params.Capabilities != nil && params.Capabilities.Elicitation != nil
 }
 
-// ask puts the open questions to the person at the client, with the reason why an earlier answer was refused. It returns
-// the answers by the ids of the questions, or nil if the client cannot ask or the person does not answer.
+// ask sends the open questions to the person at the client. If an earlier answer was refused, problem is the reason. ask
+// returns the answers by the ids of the questions, or nil if the client cannot ask or the person does not answer.
 func (r *toolRun) ask(ctx context.Context, problem string) (map[string]any, error) {
 	if !r.canAsk() {
 		return nil, nil
@@ -35,7 +35,7 @@ func (r *toolRun) ask(ctx context.Context, problem string) (map[string]any, erro
 	for _, q := range r.questions {
 		result, err := r.request.Session.Elicit(ctx, q.form(problem))
 		if err != nil || result.Action != "accept" {
-			return nil, ctx.Err() // somebody can still answer
+			return nil, ctx.Err() // another person can still answer
 		}
 		answers[q.ID] = q.given(result.Content)
 	}
@@ -63,8 +63,7 @@ func (q asked) form(problem string) *mcp.ElicitParams {
 	}}
 }
 
-// field returns the schema of the field for the answer: a choice, or the type that the question's schema of the answers
-// has, or a text.
+// field returns the schema of the form's field for the answer: a choice, the type in the question's schema, or a text.
 func (q asked) field() map[string]any {
 	field := map[string]any{"type": "string", "title": "Answer"}
 	if question.Approval(q.Value) != nil {
@@ -82,7 +81,7 @@ func (q asked) field() map[string]any {
 	options := slices.Concat(fields.Options, fields.Schema.Enum)
 	other := slices.ContainsFunc(options, func(v any) bool { _, ok := v.(string); return !ok })
 	switch {
-	case len(options) > 0 && !other: // a form has a choice of texts only
+	case len(options) > 0 && !other: // a form supports only a choice of texts
 		field["enum"] = options
 	case slices.Contains([]string{"integer", "number", "boolean"}, fields.Schema.Type):
 		field["type"] = fields.Schema.Type
@@ -90,7 +89,7 @@ func (q asked) field() map[string]any {
 	return field
 }
 
-// given returns the answer that a person wrote into the form.
+// given returns the answer of a person from the content of the form.
 func (q asked) given(content map[string]any) any {
 	text, ok := content[answerField].(string)
 	if !ok {
@@ -105,7 +104,7 @@ func (q asked) given(content map[string]any) any {
 	return question.Answer(text)
 }
 
-// numbersIn returns answers with numbers instead of the texts that are numbers, or nil if there is no such text.
+// numbersIn converts the answers that are texts of numbers to numbers. It returns nil if there is no such text.
 func numbersIn(answers map[string]any) map[string]any {
 	found, out := false, map[string]any{}
 	for id, answer := range answers {
@@ -125,8 +124,8 @@ func numbersIn(answers map[string]any) map[string]any {
 	return out
 }
 
-// waits says that the graph waits, and who can answer. The model of the client does not get what it needs to approve a call,
-// unless it may.
+// waits returns the result of a tool whose graph waits: the open questions, and how to answer them. If the model of the
+// client may not approve calls, the result leaves out the hashes that an approval needs.
 func (r *toolRun) waits() *mcp.CallToolResult {
 	var text strings.Builder
 	text.WriteString("The tool waits for an answer.\n")
@@ -159,7 +158,7 @@ func (r *toolRun) waits() *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text.String()}}, StructuredContent: json.RawMessage(data)}
 }
 
-// how says how a question is answered.
+// how returns an instruction for answering a question.
 func (r *toolRun) how(q asked, approval bool) string {
 	call := fmt.Sprintf("Call the tool %q with thread_id %q and question_id %q", answerName, r.thread, q.ID)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// An origin is where the requests of a session come from. Requests to the server are made on its behalf.
+// An origin describes the client of a session. The MCP server sends its requests to the server in the client's name.
 type origin struct {
 	server       http.Handler
 	host, remote string
@@ -33,8 +33,8 @@ func (o *origin) with(header http.Header) *origin {
 	return &out
 }
 
-// request makes a request to the server. It has the header of the client, such as its credentials,
-// without that of its body and of the protocol.
+// request makes a request to the server. It copies the headers of the client, such as its credentials, but not those for
+// its body and for MCP.
 func (o *origin) request(ctx context.Context, method, path string, body any) (*http.Request, error) {
 	var data []byte
 	if body != nil {
@@ -57,7 +57,7 @@ func (o *origin) request(ctx context.Context, method, path string, body any) (*h
 	return r, nil
 }
 
-// do sends a request to the server and decodes its response. The response of a failure is an error.
+// do sends a request to the server and decodes its response. It returns an error if the response has an error status.
 func (o *origin) do(ctx context.Context, method, path string, body, out any) error {
 	resp, err := o.send(ctx, method, path, body)
 	if err != nil {
@@ -92,7 +92,7 @@ func (o *origin) send(ctx context.Context, method, path string, body any) (*resp
 	return resp, nil
 }
 
-// A refusal is a response of the server that is no success.
+// A refusal is a response of the server with an error status.
 type refusal struct {
 	status int
 	text   string
@@ -100,7 +100,7 @@ type refusal struct {
 
 func (e *refusal) Error() string { return fmt.Sprintf("%s (status %d)", e.text, e.status) }
 
-// A response is a response of the server in this process. Its body is read while it is written.
+// A response is a response of the server in this process. Its body can be read while the server still writes it.
 type response struct {
 	status int
 	header http.Header
@@ -109,14 +109,14 @@ type response struct {
 	ended  chan struct{}
 }
 
-// close cancels the request and waits until the server has left it.
+// close cancels the request and waits until the handler has returned.
 func (r *response) close() {
 	r.cancel()
-	_ = r.body.Close() // the server's writes fail
+	_ = r.body.Close() // makes the writes of the server fail
 	<-r.ended
 }
 
-// respond passes a request to a handler and returns its response as soon as the head is there.
+// respond passes a request to a handler and returns its response as soon as the handler has sent the header.
 func respond(h http.Handler, r *http.Request) *response {
 	ctx, cancel := context.WithCancel(r.Context())
 	reader, writer := io.Pipe()
@@ -125,7 +125,7 @@ func respond(h http.Handler, r *http.Request) *response {
 	go func() {
 		defer close(out.ended)
 		defer func() {
-			w.WriteHeader(http.StatusOK) // if the handler wrote nothing
+			w.WriteHeader(http.StatusOK) // for a handler that wrote nothing
 			_ = writer.Close()
 		}()
 		h.ServeHTTP(w, r.WithContext(ctx))
@@ -158,5 +158,5 @@ func (w *responseWriter) Write(data []byte) (int, error) {
 	return w.body.Write(data)
 }
 
-// Flush does nothing: a pipe holds nothing back.
+// Flush does nothing: a pipe has no buffer.
 func (w *responseWriter) Flush() {}

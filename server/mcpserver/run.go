@@ -19,7 +19,7 @@ const threadKey = "thread_id"
 
 func copyBody(w io.Writer, resp *response) { _, _ = io.Copy(w, resp.body) } // the client may have left
 
-// call runs the graph.
+// call runs the graph for a tool call.
 func (a *agent) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	args := map[string]json.RawMessage{}
 	if len(q.Params.Arguments) > 0 {
@@ -27,7 +27,7 @@ func (a *agent) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallTool
 			return failed("The arguments are not an object."), nil
 		}
 	}
-	if args == nil { // they were null
+	if args == nil { // the arguments were null
 		args = map[string]json.RawMessage{}
 	}
 	r := &toolRun{from: a.from.with(headerOf(q)), request: q, answers: a.answers, graph: a.graph, conversation: a.conversation, kept: true}
@@ -53,28 +53,28 @@ func headerOf(q *mcp.CallToolRequest) http.Header {
 	return q.Extra.Header
 }
 
-// A toolRun is the runs of a call of a tool: one, and another one after each answer.
+// A toolRun executes the runs of one tool call: the first run, and another run after each answer.
 type toolRun struct {
 	from                        *origin
 	request                     *mcp.CallToolRequest
 	answers                     Answers
 	graph, conversation, thread string
-	kept                        bool // the thread is the client's
+	kept                        bool // the client named the thread, which is not deleted
 	steps                       float64
 
 	values    map[string]json.RawMessage
 	failure   string
 	questions []asked
-	numbers   map[string]any // the last answers of the person, if a text among them is a number
+	numbers   map[string]any // the last answers with texts converted to numbers, or nil if no text is a number
 }
 
-// maxRefused is the number of answers in a row that do not fit after which the person is not asked again.
+// maxRefused is the number of successive answers that do not fit after which the person is not asked again.
 const maxRefused = 5
 
-// all runs the graph until it has ended or waits for an answer that the client cannot give. Without the request for a run, it
-// begins with the open questions.
+// all runs the graph until it has ended or waits for an answer that the client cannot give. If body is nil, it begins
+// with the open questions instead of a run.
 func (r *toolRun) all(ctx context.Context, body map[string]any) (*mcp.CallToolResult, error) {
-	refused, first := 0, "" // first is the reason why a text was refused that is a number
+	refused, first := 0, "" // first is the reason why the text form of a number was refused
 	for {
 		problem, err := "", error(nil)
 		if body != nil {
@@ -115,10 +115,10 @@ func (r *toolRun) resume(answers map[string]any) map[string]any {
 	return map[string]any{"assistant_id": r.graph, "command": map[string]any{"resume": answers}}
 }
 
-// step starts a run. If the run refuses an answer, it returns the reason, and the question is still there.
+// step starts a run. If the run refuses an answer, step returns the reason, and the question stays open.
 func (r *toolRun) step(ctx context.Context, body map[string]any) (problem string, err error) {
 	if err := r.one(ctx, body); err != nil {
-		_ = r.forget(ctx) // the first error is the one to tell
+		_ = r.forget(ctx) // the caller gets the first error
 		return "", err
 	}
 	if r.failure == "" {
@@ -133,7 +133,7 @@ func (r *toolRun) step(ctx context.Context, body map[string]any) (problem string
 	return r.failure, err
 }
 
-// told returns a refusal of the server as the result of the tool, and any other error as it is.
+// told returns a refusal of the server as the result of the tool, and any other error unchanged.
 func told(err error) (*mcp.CallToolResult, error) {
 	if e, ok := errors.AsType[*refusal](err); ok && e.status < http.StatusInternalServerError {
 		return failed(e.text), nil
@@ -177,7 +177,7 @@ func (r *toolRun) one(ctx context.Context, body map[string]any) error {
 	}
 }
 
-// event takes an event of the run.
+// event handles an event of the run.
 func (r *toolRun) event(ctx context.Context, name string, data json.RawMessage) error {
 	switch name {
 	case "values":
@@ -209,7 +209,7 @@ func (r *toolRun) event(ctx context.Context, name string, data json.RawMessage) 
 	return nil
 }
 
-// progress notifies the client of a step of the graph or of a call of a tool.
+// progress notifies the client of a step of the graph or of a tool call.
 func (r *toolRun) progress(ctx context.Context, data json.RawMessage) {
 	token := r.request.Params.GetProgressToken()
 	var e struct {
@@ -233,7 +233,7 @@ func (r *toolRun) progress(ctx context.Context, data json.RawMessage) {
 		return
 	}
 	r.steps++
-	// A client that has left ends the context.
+	// Ignore the error: if the client has left, the context ends.
 	_ = r.request.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: r.steps, Message: text})
 }
 
@@ -258,7 +258,7 @@ func (r *toolRun) result(ctx context.Context) (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(data)}}, StructuredContent: json.RawMessage(data)}, nil
 }
 
-// forget deletes the thread if it is not the client's.
+// forget deletes the thread, unless the client named it.
 func (r *toolRun) forget(ctx context.Context) error {
 	if r.kept {
 		return nil
@@ -266,7 +266,7 @@ func (r *toolRun) forget(ctx context.Context) error {
 	return r.from.do(context.WithoutCancel(ctx), http.MethodDelete, "/threads/"+r.thread, nil, nil)
 }
 
-// conversationIn returns the name of the values that are messages.
+// conversationIn returns the name of the channel whose value is a list of messages.
 func conversationIn(values map[string]json.RawMessage) string {
 	if _, ok := lastText(values["messages"]); ok {
 		return "messages"

@@ -20,8 +20,8 @@ type Options struct {
 	Name, Version string
 	// Instructions tell the model of a client how to use the tools. Optional.
 	Instructions string
-	// Describe has the descriptions of tools by the name of the graph. A tool without one is
-	// described by the assistant of the graph, or by its name.
+	// Describe maps the names of graphs to the descriptions of their tools. For other graphs, the description is that of
+	// the assistant of the graph, or the name of the graph.
 	Describe map[string]string
 	// Answer says which questions the tool "answer" answers. The zero value is AnswerQuestions.
 	Answer Answers
@@ -29,19 +29,19 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Answers says which questions of graphs the tool "answer" may answer. The model of the client calls this tool, perhaps
-// before a person has read the question.
+// Answers says which questions of graphs the tool "answer" may answer. The model of the client may call this tool before
+// a person has read the question.
 type Answers int
 
 const (
-	// AnswerQuestions answers all questions but approvals of calls of tools ([tools.Question]). For an approval, the tool
-	// puts the question to the person at the client, and fails if the client cannot ask.
+	// AnswerQuestions answers all questions except approvals of tool calls ([tools.Question]). For an approval, the tool
+	// asks the person at the client, and fails if the client cannot ask.
 	AnswerQuestions Answers = iota
-	// AnswerNothing removes the tool: only the person at the client answers, or another client of the server.
+	// AnswerNothing removes the tool: only the person at the client, or another client of the server, can answer.
 	AnswerNothing
-	// AnswerApprovals answers approvals too: the model of the client may approve each call. The result of the call then says that
-	// the client decided. Use it if the client is a program
-	// that you trust as you trust a person.
+	// AnswerApprovals answers approvals too: the model of the client may approve each tool call. The result of the call
+	// then says that the client decided. Use it only for a client that is a program which you trust as you trust a
+	// person.
 	AnswerApprovals
 )
 
@@ -54,7 +54,7 @@ type Server struct {
 
 const idleSession = 30 * time.Minute
 
-// New returns a server for the graphs of a server, which is a *server.Server or the handler around it.
+// New returns an MCP server for the graphs of s, which is a *server.Server or a handler that contains one.
 func New(s http.Handler, o Options) *Server {
 	if o.Name == "" {
 		o.Name = "weft"
@@ -73,7 +73,7 @@ func New(s http.Handler, o Options) *Server {
 	return out
 }
 
-// ServeHTTP answers a request of a client. The server refuses requests that it would not answer itself.
+// ServeHTTP answers a request of a client. It refuses requests that the server behind it would refuse.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	method := http.MethodGet
 	if r.Method == http.MethodOptions {
@@ -103,7 +103,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.http.ServeHTTP(w, r)
 }
 
-// session returns the tools that the user of a request sees, or nil if the server does not answer.
+// session returns an MCP server with the tools that the user of a request sees, or nil if the request to the server
+// fails.
 func (s *Server) session(r *http.Request) *mcp.Server {
 	from := newOrigin(s.server, r)
 	peer := mcp.NewServer(&mcp.Implementation{Name: s.o.Name, Version: s.o.Version}, &mcp.ServerOptions{
@@ -124,7 +125,7 @@ func (s *Server) session(r *http.Request) *mcp.Server {
 	return peer
 }
 
-// An agent is a graph as a tool.
+// An agent is a graph that is served as a tool.
 type agent struct {
 	tool, description string
 	schema            json.RawMessage
@@ -154,7 +155,7 @@ func (s *Server) agents(ctx context.Context, from *origin) ([]*agent, error) {
 		}
 		if err := from.do(ctx, http.MethodGet, "/assistants/"+l.ID+"/schemas", nil, &schemas); err != nil {
 			if _, ok := errors.AsType[*refusal](err); ok {
-				continue // the user may not see it
+				continue // the user may not see this graph
 			}
 			return nil, err
 		}
@@ -178,7 +179,7 @@ func (s *Server) agents(ctx context.Context, from *origin) ([]*agent, error) {
 
 const threadSchema = `{"type":"string","format":"uuid","description":"A UUID of your choice: calls with the same one continue one conversation. Optional."}`
 
-// describe sets the schema of the tool: that of the graph's input, or a message for a conversation.
+// describe sets the schema of the tool: a message if the graph has a conversation, or else the graph's input.
 func (a *agent) describe(input json.RawMessage) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(input, &fields); err != nil {
@@ -207,7 +208,7 @@ func (a *agent) describe(input json.RawMessage) error {
 	return err
 }
 
-// conversationOf returns the property with the messages of a conversation.
+// conversationOf returns the name of the property with the messages of a conversation.
 func conversationOf(properties map[string]json.RawMessage) string {
 	found := ""
 	for name, data := range properties {

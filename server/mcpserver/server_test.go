@@ -48,7 +48,7 @@ func start(t *testing.T, change func(*server.Options)) string {
 
 const waitFor = 10 * time.Second
 
-// A user adds a header to each request.
+// A user is a transport that adds the user's header to each request.
 type user string
 
 func (u user) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -1,4 +1,5 @@
-// Package question reads the questions of graphs for people, in the protocols that a server and its MCP server speak.
+// Package question reads the questions of graphs for people who answer them as text. Package server and package mcpserver
+// use it.
 package question
 
 import (
@@ -9,8 +10,9 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Text returns a question as text for a person: the value itself, or its field "question" or "message" if that is a text,
-// or the text of an approval, or else its JSON. Invisible characters are replaced, as [tools.Visible] does.
+// Text returns a question as text for a person. It is the value itself, or the field "question" or "message" of the
+// value, if that is a text. Otherwise it is the text of an approval, or else the JSON. Invisible characters are replaced,
+// as [tools.Visible] does.
 func Text(value json.RawMessage) string {
 	text := plain(value)
 	q := Approval(value)
@@ -46,7 +48,7 @@ func plain(value json.RawMessage) (text string) {
 	return ""
 }
 
-// Approval returns a question about the call of a tool, or nil for another question.
+// Approval returns a question about a tool call, or nil for another question.
 func Approval(value json.RawMessage) *tools.Question {
 	var q tools.Question
 	if json.Unmarshal(value, &q) != nil || q.Tool == "" || q.Hash == "" {
@@ -55,8 +57,8 @@ func Approval(value json.RawMessage) *tools.Question {
 	return &q
 }
 
-// Approves reports whether an answer to a question may approve the call of a tool: the question is an [Approval], or has one
-// in it.
+// Approves reports whether an answer to a question may approve a tool call: the question is an [Approval], or contains
+// one.
 func Approves(value json.RawMessage) bool {
 	if Approval(value) != nil {
 		return true
@@ -81,8 +83,8 @@ func Approves(value json.RawMessage) bool {
 	return false
 }
 
-// WithoutHashes returns a question without the hashes of the approvals in it, which a decision needs, and without their
-// schemas, which have the hashes too.
+// WithoutHashes returns a question without the hashes of its approvals, so that its reader cannot make a decision. It
+// also removes the schemas of the approvals, which contain the hashes.
 func WithoutHashes(value json.RawMessage) json.RawMessage {
 	if !Approves(value) {
 		return value
@@ -101,7 +103,7 @@ func WithoutHashes(value json.RawMessage) json.RawMessage {
 		return data
 	}
 	var list []json.RawMessage
-	_ = json.Unmarshal(value, &list) // it is a list, since it has an approval
+	_ = json.Unmarshal(value, &list) // a list, since Approves has found an approval in it
 	for i, v := range list {
 		list[i] = WithoutHashes(v)
 	}
@@ -109,7 +111,7 @@ func WithoutHashes(value json.RawMessage) json.RawMessage {
 	return data
 }
 
-// Decide returns the decision for the word "approve" or "reject" about the call that a question shows. It returns false for another
+// Decide returns the decision "approve" or "reject" about the tool call of a question. It returns false for any other
 // word.
 func Decide(q *tools.Question, word, reason string) (tools.Decision, bool) {
 	switch v := tools.Verdict(strings.ToLower(strings.TrimSpace(word))); v {
@@ -121,14 +123,14 @@ func Decide(q *tools.Question, word, reason string) (tools.Decision, bool) {
 	return tools.Decision{}, false
 }
 
-// Answer returns the answer that a person wrote as text: its JSON if it is an object, an array, true or false, and
-// else the text.
+// Answer converts the text that a person wrote to an answer. An object, an array, true or false is read as JSON. Any
+// other text is the answer itself.
 func Answer(text string) any {
 	var v any
 	if json.Unmarshal([]byte(text), &v) == nil {
 		switch v.(type) {
 		case map[string]any, []any, bool:
-			return json.RawMessage(text) // exact numbers
+			return json.RawMessage(text) // keeps the digits of numbers
 		}
 	}
 	return text

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// compare returns the differences between what a step expects and the response.
+// compare returns the differences between the expectation of a step and the response.
 func (m *matcher) compare(x *exchange) (diffs []string) {
 	want, r := x.step.Expect, x.response
 	m.unordered = want.Unordered

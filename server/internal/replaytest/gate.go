@@ -16,15 +16,15 @@ type Gate struct {
 }
 
 type hold struct {
-	after int // events of the run
+	after int // the number of events of the run
 	over  chan struct{}
 }
 
 // NewGate returns a Gate.
 func NewGate() *Gate { return &Gate{held: map[string]hold{}} }
 
-// Pass waits while a scenario holds the thread, if the run has emitted as many events as the scenario waits for. It returns when
-// ctx ends.
+// Pass waits while a scenario holds the thread, if the run has emitted the number of events that the scenario waits for.
+// It returns when ctx ends.
 func (g *Gate) Pass(ctx context.Context, thread string, events int) {
 	g.mu.Lock()
 	h, held := g.held[thread]
@@ -38,7 +38,7 @@ func (g *Gate) Pass(ctx context.Context, thread string, events int) {
 	}
 }
 
-// hold makes runs of the thread wait after so many events, until release is called.
+// hold makes runs of the thread wait after this number of events, until release is called.
 func (g *Gate) hold(thread string, after int) (release func()) {
 	h := hold{after, make(chan struct{})}
 	g.mu.Lock()
@@ -52,8 +52,8 @@ func (g *Gate) hold(thread string, after int) (release func()) {
 	})
 }
 
-// If the next steps were recorded during the run that the step begins, hold makes this run wait until release is called.
-// Otherwise it returns nil.
+// hold makes the run of the step wait until release is called, if the next steps were recorded during this run. Otherwise
+// it returns nil.
 func (st *step) hold(g *Gate, vars map[string]any) (release func()) {
 	if st.Background == nil || st.Background.Until == nil || st.Background.Until.Event != "custom" {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Hooks receives webhooks, and keeps their bodies by path.
+// Hooks receives webhooks, and stores their bodies by path.
 type Hooks struct {
 	url    string
 	server *httptest.Server
@@ -18,7 +18,7 @@ type Hooks struct {
 	got map[string]any
 }
 
-// NewHooks starts a receiver on a loopback address. Close it afterwards.
+// NewHooks starts a receiver on a loopback address. The caller closes it.
 func NewHooks() *Hooks {
 	h := &Hooks{got: map[string]any{}}
 	h.server = httptest.NewServer(http.HandlerFunc(h.receive))

@@ -26,7 +26,7 @@ var (
 	messageTypes = []string{"human", "ai", "tool", "system", "AIMessageChunk", "remove"}
 )
 
-// A matcher compares what came with what was recorded. It binds numbered placeholders.
+// A matcher compares received values with recorded ones. It binds numbered placeholders.
 type matcher struct {
 	vars      map[string]any
 	bound     map[string]string
@@ -37,7 +37,7 @@ func newMatcher(vars map[string]any) *matcher {
 	return &matcher{vars: vars, bound: map[string]string{}}
 }
 
-// attempt undoes the bindings of a comparison that finds differences.
+// attempt makes a comparison. If it finds differences, attempt undoes the bindings of the comparison.
 func (m *matcher) attempt(f func() []string) []string {
 	saved := maps.Clone(m.bound)
 	diffs := f()
@@ -119,7 +119,7 @@ func patternOf(want string) (names []string, pattern *regexp.Regexp) {
 	return names, regexp.MustCompile(b.String())
 }
 
-// bind binds a numbered placeholder to a text, or says why it cannot.
+// bind binds a numbered placeholder to a text. If it cannot, it returns the reason.
 func (m *matcher) bind(name, value string) string {
 	if !strings.Contains(name, ":") {
 		return ""
@@ -188,7 +188,7 @@ func (m *matcher) object(want map[string]any, value any, path string, exact bool
 	return diffs
 }
 
-// field finds the field of an object for a key, which may have placeholders.
+// field finds the field of an object that matches a key, which may contain placeholders.
 func (m *matcher) field(want any, got map[string]any, left map[string]bool, key, path string, exact bool) []string {
 	candidates := []string{}
 	if _, ok := got[key]; ok {
@@ -219,7 +219,7 @@ func (m *matcher) field(want any, got map[string]any, left map[string]bool, key,
 	return diffs
 }
 
-// orderedKeys returns the keys of an object, those with placeholders last.
+// orderedKeys returns the keys of an object. Keys with placeholders are last.
 func orderedKeys(want map[string]any) []string {
 	keys := slices.Sorted(maps.Keys(want))
 	slices.SortStableFunc(keys, func(a, b string) int {

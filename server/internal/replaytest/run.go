@@ -21,7 +21,7 @@ import (
 
 const limit = 30 * time.Second // of a request, a poll and a wait for a webhook
 
-// A response is what came back for a request. Its fields are those that paths of [step.Save] name.
+// A response is a response to a request. The paths of [step.Save] name its fields.
 type response struct {
 	mu     sync.Mutex
 	fields map[string]any // status, headers, json, text and sse
@@ -51,8 +51,8 @@ type exchange struct {
 	counts   map[string]int
 }
 
-// Run sends the requests of a scenario to a server and returns the differences. Without any, the
-// scenario has passed. The graphs of the server pass the gate.
+// Run sends the requests of a scenario to a server and returns the differences from the expectations. If there are none,
+// the scenario has passed. The graphs of the server must call Pass of the gate.
 func (s *Scenario) Run(ctx context.Context, base string, hooks *Hooks, gate *Gate) []string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -175,7 +175,7 @@ func (r *request) fill(vars map[string]any) (*request, error) {
 	return out, err
 }
 
-// filled replaces the variables of a value. A text that is just a variable takes its value.
+// filled replaces the variables in a value. If a text is only a variable, it becomes the value of the variable.
 func filled(v any, vars map[string]any) (any, error) {
 	switch v := v.(type) {
 	case string:
@@ -306,7 +306,7 @@ func (x *exchange) stream(body io.Reader) error {
 	return lines.Err()
 }
 
-// add adds an event to the response. It reports whether the client closes the connection.
+// add adds an event to the response. It reports whether the step closes the connection after this event.
 func (x *exchange) add(event map[string]string) (ended bool, err error) {
 	e := map[string]any{"event": event["event"], "data": nil}
 	if event["event"] == "" {

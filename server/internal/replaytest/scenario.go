@@ -1,5 +1,5 @@
-// Package replaytest replays recorded exchanges of HTTP clients with a server, and reports the
-// differences. A file of scenarios says which requests are sent and what has to come back.
+// Package replaytest replays recorded requests of HTTP clients to a server, and reports the differences from the recorded
+// responses. A file of scenarios has the requests and the expected responses.
 package replaytest
 
 import (
@@ -37,7 +37,7 @@ type request struct {
 	Raw     *string           `json:"raw"`
 }
 
-// A poll repeats a request until a value of the response is one of a list.
+// A poll repeats a request until a value of the response is in a list.
 type poll struct {
 	Path string `json:"path"`
 	In   []any  `json:"in"`
@@ -60,15 +60,15 @@ func (b *background) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// A condition is met by the event with a number among those of its name, or by an event with data.
+// A condition is met by the event with the number Count among the events of its name, or by an event with this data.
 type condition struct {
 	Event string `json:"event"`
 	Count int    `json:"count"`
 	Data  any    `json:"data"`
 }
 
-// An expectation is what a step must return. Status, headers, json, text and sse are compared if
-// they are there; the other fields say how.
+// An expectation describes the response of a step. Status, headers, json, text and sse are compared if they are set. The
+// other fields say how to compare.
 type expectation struct {
 	Status    *int              `json:"status"`
 	StatusAny []int             `json:"status_any"`
@@ -83,7 +83,7 @@ type expectation struct {
 	Any       []string          `json:"any"`   // for the recorder
 }
 
-// Read returns the scenarios of a file. A field that it does not know is an error.
+// Read returns the scenarios of a file. It returns an error for an unknown field.
 func Read(data []byte) ([]Scenario, error) {
 	var file struct {
 		Format    int               `json:"format"`
