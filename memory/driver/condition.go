@@ -84,13 +84,13 @@ var ops = []Op{Equal, NotEqual, Less, LessEqual, Greater, GreaterEqual, In, Has,
 // A Condition compares a field of metadata or of a JSON value with a value. Numbers are compared as
 // numbers, texts by their bytes.
 type Condition struct {
-	// Path is the path to the field: names of nested fields. Each name is compared exactly, also if it has a dot.
+	// Path is the path to the field: names of nested fields. Each name is compared exactly, even if it has a dot.
 	Path []string `json:"path"`
 	Op   Op       `json:"op"`
 	// Value is JSON. [Where] encodes a Go value.
 	Value json.RawMessage `json:"value,omitempty"`
 
-	cause error // why there is no value
+	cause error // the error of [Where] if it could not encode the value
 }
 
 // Where returns a condition on one field: "price", or "seller.country" for a field of the object "seller". For a

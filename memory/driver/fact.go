@@ -48,7 +48,7 @@ type Fact struct {
 	// Kind is [Plain] if it is not set.
 	Kind Kind `json:"kind"`
 	// Content is the statement, at most 16 KB. Texts that differ only in case, white space and marks at the
-	// ends of words share a key, see [FactRecord].
+	// ends of words have the same [FactRecord.Key].
 	Content string `json:"content"`
 	// Metadata is any JSON object of at most 16 KB, or nil.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
@@ -88,7 +88,8 @@ func (f Fact) Validate() error {
 	return err
 }
 
-// Complete returns the fact with its defaults, as it is stored in a scope.
+// Complete returns the fact with its defaults, as a store keeps it in a scope. It returns [ErrInvalid] for a
+// fact that cannot be stored.
 func (f Fact) Complete(s Scope) (Fact, error) {
 	f.Scope = s
 	if f.Kind == "" {
@@ -110,7 +111,7 @@ func (f *Fact) checkFields() error {
 		return fmt.Errorf("no content: %w", ErrInvalid)
 	case len(f.Content) > maxContent:
 		return fmt.Errorf("content has %d bytes, and %d are allowed: %w", len(f.Content), maxContent, ErrInvalid)
-	case !(f.Importance > 0 && f.Importance <= 1): // also NaN
+	case !(f.Importance > 0 && f.Importance <= 1): // also rejects NaN
 		return fmt.Errorf("importance %v is not between 0 and 1: %w", f.Importance, ErrInvalid)
 	case f.ID != "" && !input.ValidID(f.ID):
 		return fmt.Errorf("id %.60q is no UUID: %w", f.ID, ErrInvalid)
@@ -170,13 +171,13 @@ func (f *Fact) ValidAt(at time.Time) bool {
 	return !at.Before(f.ValidFrom) && (f.ValidTo.IsZero() || at.Before(f.ValidTo))
 }
 
-// never reports whether the fact was never valid: it ends at its beginning or before.
+// never reports whether the fact was never valid: its ValidTo is not after its ValidFrom.
 func (f *Fact) never() bool { return !f.ValidTo.IsZero() && !f.ValidTo.After(f.ValidFrom) }
 
-// Repeats reports whether f has the same text as a known fact and a validity that overlaps. An untrusted
-// fact does not repeat a trusted fact, nor the reverse, because an untrusted fact must not prevent a user
-// from stating the same. A superseded fact that has ended is not repeated, because another fact is valid
-// instead.
+// Repeats reports whether f has the same text and kind as a known fact, and a validity that overlaps. An
+// untrusted fact does not repeat a trusted fact, nor the reverse, because an untrusted fact must not prevent
+// a user from stating the same. No fact repeats a superseded fact that is not valid now, because another
+// fact has replaced it.
 func (f *Fact) Repeats(known *Fact, now time.Time) bool {
 	switch {
 	case f.Kind != known.Kind || (f.Trust == Untrusted) != (known.Trust == Untrusted),
@@ -188,8 +189,9 @@ func (f *Fact) Repeats(known *Fact, now time.Time) bool {
 	return !ends(known.ValidTo, f.ValidFrom) && !ends(f.ValidTo, known.ValidFrom) && input.SameText(f.Content, known.Content)
 }
 
-// Join returns the known fact with the validity and the expiry after another fact that repeats it is
-// stored: it is valid as long as either of them, but not before floor. A superseded fact keeps its end.
+// Join returns the known fact f, extended by a fact that repeats it. The result is valid from the earlier
+// beginning of the two to the later end, and expires at the later expiry. Join does not move the beginning
+// before floor, and does not move the end of a superseded fact.
 func (f *Fact) Join(again *Fact, floor time.Time) Fact {
 	joined := *f
 	if again.ValidFrom.Before(f.ValidFrom) {

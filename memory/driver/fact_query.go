@@ -10,8 +10,8 @@ import (
 // FactQuery selects the facts of its scopes that are valid now, or at a time.
 type FactQuery struct {
 	Reach
-	// IDs, Kinds and Conversation keep the facts with one of these IDs, kinds, and this conversation. Empty
-	// means all.
+	// IDs keeps the facts with one of these IDs, Kinds the facts of one of these kinds, and Conversation the
+	// facts of this conversation. Empty means all.
 	IDs          []string
 	Kinds        []Kind
 	Conversation string
@@ -26,13 +26,14 @@ type FactQuery struct {
 	// of this length. [memory.Memory.Reembed] uses it.
 	Without   string
 	Dimension int
-	// Closed includes facts that are no longer valid or have expired. Recall does not allow it.
+	// Closed also selects facts that are not valid or have expired; AsOf then has no effect. Recall does not
+	// allow it.
 	Closed bool
 	// Limit is the maximum number of facts. Zero and a negative number mean all.
 	Limit int
 }
 
-// Most returns the limit. limited is false if there is none.
+// Most returns the limit. limited is false if there is no limit.
 func (q *FactQuery) Most() (limit int, limited bool) { return most(q.Limit) }
 
 func most(limit int) (int, bool) { return max(limit, 0), limit > 0 }

@@ -23,26 +23,26 @@ type FactStore interface {
 	// It returns [ErrNotFound] for a fact that is not in the scope. It returns [ErrConflict] if a fact has
 	// another version than the change names, if a fact with another text has the ID of an added fact, and
 	// if an update sets the text of another fact. It returns [ErrForgotten] if [FactChange.Said] is before
-	// the scope was forgotten, and [ErrQuota] if the scope would have too many facts.
+	// the last Forget of the scope, and [ErrQuota] if the scope would have too many facts.
 	Apply(ctx context.Context, s Scope, changes []FactChange) ([]Applied, error)
-	// Find yields facts, the newest CreatedAt first, and equal ones by descending ID.
+	// Find yields facts by descending CreatedAt, and facts with the same CreatedAt by descending ID.
 	Find(ctx context.Context, q FactQuery) iter.Seq2[FactRecord, error]
 	// Search returns the candidates of a recall.
 	Search(ctx context.Context, s FactSearch) (FactCandidates, error)
 	// History yields the changes of a fact of a scope, oldest first. It yields nothing for a fact that
-	// never existed. An empty ID means all facts, also deleted ones, of all scopes that Forget covers: the
-	// changes of each fact in their order, the facts in any order.
+	// never existed. An empty ID means all facts, even deleted facts, of all scopes that Forget(s) covers. The
+	// changes of each fact are then in their order, and the facts in any order.
 	History(ctx context.Context, s Scope, id string) iter.Seq2[Event, error]
 	// Forget removes all facts of a scope with their history and returns their number. An empty part of the
 	// scope means any, except for the tenant: a tenant and a user select all workspaces and agents. The
-	// store records the time, so that Apply can refuse facts from before.
+	// store records the time, so that Apply can reject facts that were said before it.
 	Forget(ctx context.Context, s Scope) (int, error)
 	// Sweep removes up to limit expired facts of all scopes and returns their number. Several processes may
 	// call it at the same time.
 	Sweep(ctx context.Context, limit int) (int, error)
-	// Scopes yields each scope of all tenants that has or had data, once, in any order. If the database
-	// shows only some of them to its user, it yields those. It yields the scopes from before the call, and
-	// may yield scopes that appear or disappear meanwhile.
+	// Scopes yields each scope of all tenants that has or had data, once, in any order. It leaves out scopes
+	// that the database user cannot see. A scope that is created or removed during the iteration may be
+	// yielded or not.
 	Scopes(ctx context.Context) iter.Seq2[Scope, error]
 	// Dump yields the data of the facts of all scopes that Forget(s) covers, or of all scopes if s is nil.
 	// They are ordered by scope, as [CompareScopes] does, and then by ID. It reads page by page: it yields
@@ -73,8 +73,9 @@ type FactChange struct {
 	// Record is the new fact or the new state of a fact. Its ID selects the fact to change, close or
 	// delete. If its Version is not zero, the fact must have it.
 	Record FactRecord
-	// Supersedes are the IDs of facts of the scope that an added fact replaces. Each ends at the ValidFrom
-	// of the added fact or, if it would begin later, at its own beginning: it was never valid.
+	// Supersedes are the IDs of facts of the scope that an added fact replaces. The validity of each ends at
+	// the ValidFrom of the added fact. If a replaced fact begins later than that, its validity ends at its own
+	// ValidFrom, so that the fact was never valid.
 	Supersedes []string
 	// Said is the time of the statement. Zero means now.
 	Said time.Time
@@ -92,11 +93,11 @@ type FactChangeKind string
 // The kinds of changes.
 const (
 	Add    FactChangeKind = "add"    // if a valid fact has the same text, its validity is extended instead
-	Update FactChangeKind = "update" // content, metadata, importance, trust, expiry, and the vector
+	Update FactChangeKind = "update" // sets content, metadata, importance, trust, expiry, and the vector
 	Close  FactChangeKind = "close"  // ends the validity at the record's ValidTo, or now if that is zero, but not before its ValidFrom
 	Delete FactChangeKind = "delete" // the history, with the text, is kept until the scope is forgotten
-	Erase  FactChangeKind = "erase"  // with the history
-	Embed  FactChangeKind = "embed"  // only the vector and the terms; adds no [Event] and does not change the version
+	Erase  FactChangeKind = "erase"  // deletes the fact and its history
+	Embed  FactChangeKind = "embed"  // sets only the vector and the terms; adds no [Event] and does not change the version
 )
 
 // Applied is the result of a change.
@@ -134,10 +135,10 @@ type FactCandidates struct {
 
 // An Event is a change of a fact in its history.
 type Event struct {
-	ID     string         `json:"id"` // the fact's
+	ID     string         `json:"id"` // the ID of the fact
 	Scope  Scope          `json:"scope,omitzero"`
 	Kind   FactChangeKind `json:"kind"`
-	Before string         `json:"before,omitempty"` // the content
+	Before string         `json:"before,omitempty"` // the content before the change
 	After  string         `json:"after,omitempty"`
 	By     string         `json:"by,omitempty"` // an actor, or the ID of the fact that superseded it
 	At     time.Time      `json:"at"`

@@ -3,15 +3,15 @@ package driver
 // A Reach selects the scopes of a query. It never spans tenants.
 type Reach struct {
 	Scope Scope
-	// AnyWorkspace, AnyUser and AnyAgent ignore this part of the scope. Do not set AnyUser for a user's
-	// request.
+	// AnyWorkspace, AnyUser and AnyAgent select any workspace, user or agent, whatever the Scope has. Do not
+	// set AnyUser for a user's request.
 	AnyWorkspace, AnyUser, AnyAgent bool
-	// Inherit includes wider scopes: for a scope with an agent also the scope without an agent, and the
-	// same for the user and the workspace.
+	// Inherit includes wider scopes: for a scope with an agent, it also includes the scope without an agent.
+	// The same applies to the user and the workspace.
 	Inherit bool
 }
 
-// Only returns the reach of this scope only.
+// Only returns a reach that contains only this scope.
 func (s Scope) Only() Reach { return Reach{Scope: s} }
 
 // Inherit returns the reach of the scope and its wider scopes, see [Reach.Inherit].

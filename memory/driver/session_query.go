@@ -8,7 +8,7 @@ import (
 
 const maxSessionWhere = 20
 
-// Most returns the limit. limited is false if there is none.
+// Most returns the limit. limited is false if there is no limit.
 func (q *SessionQuery) Most() (limit int, limited bool) { return most(q.Limit) }
 
 // Validate returns [ErrInvalid] for an invalid query.

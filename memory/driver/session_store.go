@@ -35,7 +35,7 @@ type ConversationStore interface {
 	Search(ctx context.Context, s MessageSearch) (MessageCandidates, error)
 	// Forget removes all sessions of a scope and returns their number. An empty part of the scope means
 	// any, except for the tenant: a tenant and a user select all workspaces and agents. The store records
-	// the time, so that Apply can refuse messages from before.
+	// the time, so that Apply can reject messages that were said before it.
 	Forget(ctx context.Context, s Scope) (int, error)
 	// Sweep removes up to limit sessions that were not changed for the given time, by the store's clock, of
 	// all scopes that [ConversationStore.Forget] covers. It returns their number. Several processes may
@@ -120,11 +120,12 @@ type MessageSearch struct {
 	Query SessionQuery
 	// Roles keeps the messages with one of these roles. It is not empty.
 	Roles []llm.Role
-	// Since and Before, if not zero, keep the messages stored from a time on, and before a time.
+	// Since, if not zero, keeps the messages stored at this time or later. Before, if not zero, keeps the
+	// messages stored before this time.
 	Since, Before time.Time
 	// Terms are distinct terms. A candidate has at least one of them.
 	Terms []string
-	// Limit is the maximum number of candidates: the best by BM25.
+	// Limit is the maximum number of candidates. The candidates are the best messages by BM25.
 	Limit int
 }
 

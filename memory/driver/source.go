@@ -36,8 +36,8 @@ type Source struct {
 	Size   int64  `json:"size"`
 	// Chunks is the number of its chunks.
 	Chunks int `json:"chunks"`
-	// Recipe identifies how the source was cut and indexed. It is equal for sources with equal settings and equal
-	// lengths of vectors. Model is the embedding model of all chunks, or empty if a chunk has no vector.
+	// Recipe identifies the settings with which the source was split and indexed. It is equal for sources with equal
+	// settings and equal lengths of vectors. Model is the embedding model of all chunks, or empty if a chunk has no vector.
 	Recipe string `json:"recipe"`
 	Model  string `json:"model,omitempty"`
 	// Revision counts the changes from 1. The store sets it, CreatedAt and UpdatedAt.
@@ -58,7 +58,7 @@ type Chunk struct {
 	// tables and pages.
 	Headings []string `json:"headings,omitempty"`
 	Content  string   `json:"content"`
-	// The chunk is made from the bytes Start to End of the text of its source.
+	// Start and End are the offsets, in bytes, of the part of the source's text from which the chunk was made.
 	Start int `json:"start"`
 	End   int `json:"end"`
 	// Tokens is the number of tokens of the content.

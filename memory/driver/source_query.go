@@ -16,8 +16,8 @@ type SourceQuery struct {
 	Prefix string
 	// Where selects the sources whose metadata meet all conditions.
 	Where []Condition
-	// Trusted selects the sources with [knowledge.Document.Trusted]. Set it if untrusted content must not
-	// influence the result. It is not necessary to answer questions from documents.
+	// Trusted selects the sources that were ingested with [knowledge.Document.Trusted]. Set it if untrusted
+	// content must not influence the result. A program that answers questions from documents does not need it.
 	Trusted bool
 }
 

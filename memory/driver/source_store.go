@@ -32,8 +32,8 @@ func Reindex(ctx context.Context, s DocumentStore, q SourceQuery) (int, error) {
 // DocumentStore stores sources and their chunks. Package knowledge checks the arguments of its methods, so
 // a store need not. A store is safe for concurrent use and uses its own clock. Package drivertest tests it.
 type DocumentStore interface {
-	// Swap replaces sources with all their chunks, completely or not at all. A search sees the state before
-	// or after it. It returns [ErrConflict] if a source has another revision than the change names, and
+	// Swap replaces sources with all their chunks, completely or not at all. A concurrent search sees the state
+	// before the call or after it. Swap returns [ErrConflict] if a source has another revision than the change names, and
 	// [ErrQuota] if the scope would exceed [SourceChange.Quota].
 	Swap(ctx context.Context, c SourceChange) error
 	// Sources yields the selected sources by the bytes of their URI, and then by ID.
@@ -55,9 +55,9 @@ type DocumentStore interface {
 	// the number of stored sources. It leaves out a source whose ID or URI the scope has. Quotas do not
 	// apply.
 	Restore(ctx context.Context, list []SavedSource) (int, error)
-	// Scopes yields each scope of all tenants that has or had data, once, in any order. If the database
-	// shows only some of them to its user, it yields those. It yields the scopes from before the call, and
-	// may yield scopes that appear or disappear meanwhile.
+	// Scopes yields each scope of all tenants that has or had data, once, in any order. It leaves out scopes
+	// that the database user cannot see. A scope that is created or removed during the iteration may be
+	// yielded or not.
 	Scopes(ctx context.Context) iter.Seq2[Scope, error]
 }
 

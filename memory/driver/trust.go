@@ -15,7 +15,7 @@ const (
 	// tool, or extracted by a model without verification. Recall leaves them out, unless a query includes
 	// them.
 	Untrusted Trust = iota
-	// Inferred is for conclusions of a model from the words of a user that were verified.
+	// Inferred is for conclusions that a model drew from the words of a user, and that were verified.
 	Inferred
 	// Stated is for statements of a user or of the program itself.
 	Stated

@@ -40,7 +40,7 @@ type TurnStore interface {
 	Retry(ctx context.Context, j Turn, after time.Duration, cause string) error
 	// Count returns the numbers of jobs.
 	Count(ctx context.Context) (TurnCounts, error)
-	// Parked returns up to limit parked jobs, the first parked one first.
+	// Parked returns up to limit parked jobs. The job that was parked first comes first.
 	Parked(ctx context.Context, limit int) ([]ParkedTurn, error)
 	// Revive makes a parked job due and sets its attempts to zero. It returns
 	// [ErrNotFound] if no such job is parked.
@@ -48,7 +48,7 @@ type TurnStore interface {
 	// Dump yields the turns of all scopes that Forget(s) covers, or of all scopes if s is nil.
 	// They are ordered by scope, as [CompareScopes] does, and then by key.
 	Dump(ctx context.Context, s *Scope) iter.Seq2[SavedTurn, error]
-	// Restore stores turns, all of them or none, and returns the number of new ones. Waiting turns are due
+	// Restore stores turns, all of them or none, and returns the number of new turns. Waiting turns are due
 	// at once. A turn whose key exists in the scope is not changed.
 	Restore(ctx context.Context, list []SavedTurn) (int, error)
 	// Forget removes all jobs of a scope and returns their number. An empty part of the scope means any,

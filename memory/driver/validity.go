@@ -2,10 +2,10 @@ package driver
 
 import "time"
 
-// Repeated returns the position of the fact of the same scope that a new fact repeats, or -1 if it repeats
-// none. A repeated fact has the same text, the same kind, and a validity that overlaps. If there are
-// several, Repeated returns the fact that ends last. After [Fact.Join], this fact must not begin before
-// floor, the end of the other facts.
+// Repeated returns the position of the known fact that the new fact f repeats, or -1 if f repeats none; see
+// [Fact.Repeats]. The known facts are facts of the scope of f. If f repeats several, Repeated returns the
+// fact that ends last, and floor is the latest end of the others. Pass floor to [Fact.Join], so that the
+// joined fact does not begin before the others have ended.
 func Repeated(f *Fact, known []*Fact, now time.Time) (position int, floor time.Time) {
 	position = -1
 	for i, k := range known {
@@ -27,7 +27,7 @@ func Repeated(f *Fact, known []*Fact, now time.Time) (position int, floor time.T
 	return position, floor
 }
 
-// later returns the later one of two ends. Zero means never.
+// later returns the later of two ends. Zero means never.
 func later(a, b time.Time) time.Time {
 	if a.IsZero() || b.IsZero() {
 		return time.Time{}

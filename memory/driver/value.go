@@ -34,7 +34,7 @@ type Item struct {
 	Address
 	// Value is any JSON.
 	Value json.RawMessage `json:"value"`
-	// Each write sets a larger Version, even if the value was deleted in between. It is zero for a value that
+	// Version grows with each write, even if the value was deleted in between. It is zero for a value that
 	// does not exist.
 	Version int64 `json:"version"`
 	// CreatedAt and UpdatedAt are times of the store's clock. ExpiresAt is zero for a value that does not

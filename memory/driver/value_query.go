@@ -81,8 +81,8 @@ const Any = ""
 
 // A NamespaceQuery selects namespaces that have values.
 type NamespaceQuery struct {
-	// Prefix and Suffix are the first and the last labels of the namespaces, relative to the namespace that
-	// is asked. Labels may be [Any].
+	// Prefix and Suffix are the first and the last labels of the namespaces, relative to the namespace of
+	// [memory.Namespace.Namespaces]. Labels may be [Any].
 	Prefix, Suffix []string
 	// MaxDepth, if not zero, shortens namespaces to this number of labels. Equal results are returned once.
 	MaxDepth int

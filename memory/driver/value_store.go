@@ -49,9 +49,9 @@ type ValueStore interface {
 	// Restore stores values with their times, all of them or none, and returns the number of stored values.
 	// It leaves out a value whose namespace and key the scope has. Quotas do not apply.
 	Restore(ctx context.Context, list []SavedValue) (int, error)
-	// Scopes yields each scope of all tenants that has or had data, once, in any order. If the database
-	// shows only some of them to its user, it yields those. It yields the scopes from before the call, and
-	// may yield scopes that appear or disappear meanwhile.
+	// Scopes yields each scope of all tenants that has or had data, once, in any order. It leaves out scopes
+	// that the database user cannot see. A scope that is created or removed during the iteration may be
+	// yielded or not.
 	Scopes(ctx context.Context) iter.Seq2[Scope, error]
 }
 
@@ -84,8 +84,8 @@ type ValueSelection struct {
 	// Addresses, if not nil, selects the values with these addresses. They are yielded in any order, each
 	// once.
 	Addresses []Address
-	// Refresh restarts the TTL of the yielded values that were put with Refresh. The items have the new
-	// times.
+	// Refresh restarts the TTL of the yielded values that were put with Refresh. The yielded items have the
+	// new ExpiresAt.
 	Refresh bool
 	// Without, if not empty, keeps the indexed values that have no vector of the model with this name and
 	// of the length Dimension.

@@ -220,7 +220,7 @@ func scribble(r *driver.FactRecord) {
 	}
 }
 
-// wantSame requires two equal records.
+// wantSame requires that two records are equal.
 func (k *kit) wantSame(got, want driver.FactRecord) {
 	k.Helper()
 	k.wantValues(got, want)
@@ -238,7 +238,7 @@ func (k *kit) wantSame(got, want driver.FactRecord) {
 	}
 }
 
-// wantValues compares the fields that the store does not set.
+// wantValues requires that two records are equal in the ID, content, key, metadata, terms and vector.
 func (k *kit) wantValues(got, want driver.FactRecord) {
 	k.Helper()
 	if got.ID != want.ID || got.Content != want.Content || got.Key != want.Key || !bytes.Equal(got.Metadata, want.Metadata) {

@@ -45,7 +45,7 @@ var changeCases = []factCase{
 		k.wantAny(driver.FactQuery{Reach: ann.Only()}, "one.", "two", "two")
 		k.apply(ann, closing(one), k.changing(driver.Update, two, "one"))
 		k.wantAny(driver.FactQuery{Reach: ann.Only()}, "one", "two")
-		k.apply(ann, k.changing(driver.Update, one, "one")) // it is closed
+		k.apply(ann, k.changing(driver.Update, one, "one")) // the fact is closed
 		k.wantAny(all(ann), "one", "one", "two")
 		k.apply(ann, k.adding("one."))
 		k.wantAny(all(ann), "one", "one", "two")

@@ -14,7 +14,7 @@ var (
 	west = time.FixedZone("west", -7*3600)
 )
 
-// documents has metadata by the names of facts. An empty value means no metadata.
+// documents maps the names of facts to their metadata. An empty value means no metadata.
 var documents = map[string]string{
 	"none": ``, "empty": `{}`, "null": `{"a":null}`, "true": `{"a":true}`, "false": `{"a":false}`,
 	"0": `{"a":0}`, "-0": `{"a":-0.0}`, "9": `{"a":9}`, "10": `{"a":10}`, "9.0": `{"a":9.0}`, "0.9e1": `{"a":0.9e1}`,
@@ -26,7 +26,7 @@ var documents = map[string]string{
 	"sql": `{"a":"'; DROP TABLE mem_fact; --"}`, "sql name": `{"'; DROP TABLE mem_fact; --":9}`, "slash": `{"a/b":9}`, "unicode": `{"日本":"🙂"}`, "upper": `{"A":9}`,
 }
 
-// A condition is tested on the documents. want names the documents that meet it; the others must not.
+// A condition is tested on the documents. want has the names of all documents that meet it.
 type condition struct {
 	path  []string
 	op    driver.Op
@@ -97,8 +97,8 @@ var conditions = []condition{
 	{[]string{`#-1`}, driver.Exists, ``, ""},
 }
 
-// forms returns the condition with its path and, if no name of the path has a dot, also as [driver.Where] makes it of
-// the names with dots between them.
+// forms returns the condition with its path. If no name of the path has a dot, it also returns the result of
+// [driver.Where] for the names joined by dots.
 func (c condition) forms() []driver.Condition {
 	forms := []driver.Condition{{Path: c.path, Op: c.op, Value: json.RawMessage(c.value)}}
 	for _, name := range c.path {

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// RunConversations checks the stores that open returns. Each must be new and empty. open closes it with
-// tb.Cleanup, and is called by several tests at the same time.
+// RunConversations checks the stores that open returns. Each call of open must return a new, empty store,
+// and close it with tb.Cleanup. Several tests call open at the same time.
 func RunConversations(t *testing.T, open func(tb testing.TB) driver.ConversationStore) {
 	t.Helper()
 	for _, c := range allConversationCases() {
@@ -51,7 +51,7 @@ type conversationKit struct {
 	store driver.ConversationStore
 }
 
-// said returns a row in the form of package memory. Its ID is "m-" and the text.
+// said returns a row as package memory creates it. Its ID is "m-" and the text.
 func said(role llm.Role, text string) driver.MessageRow {
 	typ := map[llm.Role]string{llm.RoleUser: "human", llm.RoleAssistant: "ai", llm.RoleSystem: "system", llm.RoleTool: "tool"}[role]
 	data, err := json.Marshal(map[string]any{"type": typ, "data": map[string]any{"content": text, "id": nil, "x": 1.5}})
@@ -86,7 +86,7 @@ func (k *conversationKit) append(s driver.Scope, id string, texts ...string) dri
 	return k.apply(s, driver.SessionChange{Session: id, Rows: asked(texts...)})
 }
 
-// refuse requires an error, and that the stored data does not change.
+// refuse applies a change, and requires that the call returns the error want and changes no data of the scope.
 func (k *conversationKit) refuse(want error, s driver.Scope, c driver.SessionChange) {
 	k.Helper()
 	before := k.everything(s)

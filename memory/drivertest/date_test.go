@@ -20,7 +20,7 @@ var (
 	november = time.Date(2025, time.November, 20, 12, 0, 0, 0, time.UTC)
 )
 
-// Every backend finds a fact of a conversation by the date of its turn, also after a change of its content.
+// Every backend finds a fact of a conversation by the date of its turn, even after a change of its content.
 func TestFactIsFoundByTheDateOfItsTurn(t *testing.T) {
 	t.Parallel()
 	for name, open := range kinds {
@@ -30,7 +30,7 @@ func TestFactIsFoundByTheDateOfItsTurn(t *testing.T) {
 			stored, err := m.Store(t.Context(), ann,
 				memory.Fact{Content: "Bought a bicycle", Conversation: "c1", ValidFrom: march, Trust: memory.Stated},
 				memory.Fact{Content: "Sold the car", Conversation: "c1", ValidFrom: november, Trust: memory.Stated},
-				memory.Fact{Content: "Likes tea", ValidFrom: march, Trust: memory.Stated}, // of no conversation
+				memory.Fact{Content: "Likes tea", ValidFrom: march, Trust: memory.Stated}, // without a conversation
 			)
 			require.NoError(t, err)
 			find := func(text, want string) {
@@ -74,7 +74,7 @@ func TestMessageIsFoundByItsDate(t *testing.T) {
 			before := time.Now().UTC()
 			_, err = m.Conversations().Append(t.Context(), ann, memory.Turn{Session: "new", Messages: []llm.Message{llm.User("I like tea")}})
 			require.NoError(t, err)
-			after := time.Now().UTC() // perhaps of the next day
+			after := time.Now().UTC() // may be the next day
 			assert.Contains(t, find(before.Format(time.DateOnly)+" "+after.Format(time.DateOnly)), "I like tea")
 		})
 	}

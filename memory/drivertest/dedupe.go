@@ -163,7 +163,7 @@ func manyWriters(k *kit) {
 			return err
 		}
 		for n := w; n < facts*variants; n += writers {
-			// Each writer stores the facts in another order.
+			// Each writer stores the facts in a different order.
 			batch = append(batch, driver.Fact{Content: variant(n*7919%facts, n/facts), Trust: driver.Stated})
 			if len(batch) > r.IntN(20) {
 				if err := flush(); err != nil {

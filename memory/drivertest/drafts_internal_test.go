@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-// The suites end for stores whose authors have not finished them, and fail.
+// A suite ends and fails if the store is unfinished, for example if its methods panic or return zero values.
 func TestSuitesEndForDrafts(t *testing.T) {
 	t.Parallel()
 	facts := func(open func() driver.FactStore) func(tb testing.TB) {
@@ -72,7 +72,8 @@ func TestSuitesEndForDrafts(t *testing.T) {
 	}
 }
 
-// apart runs a case on its own, and fails the test if the case fails.
+// apart runs a case in a recorded test of its own, so that a Fatal of the case does not end tb. It fails tb if the
+// case fails.
 func apart(tb testing.TB, check func(tb testing.TB)) {
 	tb.Helper()
 	if recorded(check) {
@@ -99,12 +100,12 @@ func (noFacts) History(context.Context, driver.Scope, string) iter.Seq2[driver.E
 	return nothing[driver.Event]
 }
 
-// Sweep says that it has removed a fact, also when there are none.
+// Sweep always reports one removed fact.
 func (noFacts) Sweep(context.Context, int) (int, error) { return 1, nil }
 
 func nothing[T any](func(T, error) bool) {}
 
-// wholeValues is a store that finds all values of a scope for each query.
+// wholeValues is a store that ignores the query: it always finds all values and namespaces of the scope.
 type wholeValues struct{ *inmemory.Values }
 
 func (s wholeValues) Find(ctx context.Context, scope driver.Scope, _ driver.ValueSelection) iter.Seq2[driver.Item, error] {

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// RunFacts checks the stores that open returns. Each must be new and empty. open closes it with tb.Cleanup,
-// and is called by several tests at the same time.
+// RunFacts checks the stores that open returns. Each call of open must return a new, empty store, and close
+// it with tb.Cleanup. Several tests call open at the same time.
 func RunFacts(t *testing.T, open func(tb testing.TB) driver.FactStore) {
 	t.Helper()
 	seed := rand.Uint64()

@@ -149,12 +149,12 @@ var forgetCases = []factCase{
 		err := parallel(writers+1, func(w int) error {
 			if w == writers {
 				for range writers {
-					<-stored // some facts are stored
+					<-stored // wait until some facts are stored
 				}
 				_, err := k.store.Forget(k.ctx, driver.Scope{Tenant: "acme", User: "ann"})
 				return err
 			}
-			defer func() { stored <- struct{}{} }() // also if the store panics
+			defer func() { stored <- struct{}{} }() // even if the store panics
 			s := driver.Scope{Tenant: "acme", User: "ann", Agent: fmt.Sprint(w % 3)}
 			for i := range each {
 				c := driver.FactChange{Kind: driver.Add, Record: newRecord(fmt.Sprint("secret ", w, " ", i)), Said: said}

@@ -44,7 +44,7 @@ var (
 	bob = driver.Scope{Tenant: "acme", User: "bob"}
 )
 
-// long ago, before and after it.
+// long is a time in the past. before and after are one hour from it.
 var (
 	long   = time.Date(2020, 2, 29, 12, 0, 0, 123456000, time.UTC)
 	before = long.Add(-time.Hour)
@@ -164,7 +164,7 @@ func (k *kit) add(s driver.Scope, content string, mods ...mod) string {
 	return k.apply(s, k.adding(content, mods...))[0].ID
 }
 
-// refuse requires an error, and that nothing is applied.
+// refuse requires that a call of Apply returns the error want.
 func (k *kit) refuse(want error, s driver.Scope, changes ...driver.FactChange) {
 	k.Helper()
 	applied, err := k.store.Apply(k.ctx, s, changes)
@@ -190,7 +190,7 @@ func all(s driver.Scope) driver.FactQuery {
 	return driver.FactQuery{Reach: s.Only(), Closed: true, Untrusted: true, Limit: -1}
 }
 
-// get returns a fact in any state.
+// get returns the fact with an id, even if it is closed, expired or untrusted.
 func (k *kit) get(s driver.Scope, id string) driver.FactRecord {
 	k.Helper()
 	q := all(s)

@@ -32,7 +32,7 @@ var modelCases = []factCase{
 	}},
 }
 
-// twins are a store and its model.
+// twins are the tested store and a model of it. Both get the same random calls, and must return the same results.
 type twins struct {
 	*kit
 	r              *rand.Rand
@@ -237,7 +237,7 @@ func (t *twins) compare(what string, got, want []driver.FactRecord) {
 	t.Errorf("%s: got\n%s\nwant\n%s", what, strings.Join(gotText, "\n"), strings.Join(wantText, "\n"))
 }
 
-// spell returns a text without the times of the store's clock.
+// spell returns a record as text. It replaces times of the store's clock by "now".
 func (t *twins) spell(r driver.FactRecord) string {
 	return fmt.Sprintf("%s %s %s %q %s %q %d %d %v from %s to %s by %s until %s v%d %x %q %v %s", r.ID, r.Scope, r.Kind, r.Content, r.Metadata, r.Conversation,
 		r.Turn, r.Trust, r.Importance, t.when(r.ValidFrom), t.when(r.ValidTo), r.SupersededBy, t.when(r.ExpiresAt), r.Version, r.Key, r.Terms, r.Embedding, r.Model)

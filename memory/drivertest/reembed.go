@@ -141,7 +141,7 @@ var embedderCases = []factCase{
 	}},
 }
 
-// checkScopes requires scopes from a store.
+// checkScopes requires that a store yields exactly the scopes want, each once.
 func checkScopes(ctx context.Context, tb interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -152,7 +152,7 @@ func checkScopes(ctx context.Context, tb interface {
 	tb.Helper()
 	seen := map[driver.Scope]int{}
 	for s, err := range store.Scopes(ctx) {
-		if errors.Is(err, driver.ErrDenied) { // by a role that sees the scopes of one user
+		if errors.Is(err, driver.ErrDenied) { // the role may only see the scopes of one user
 			return
 		}
 		if err != nil {

@@ -55,7 +55,7 @@ var scopeCases = []factCase{
 	}},
 }
 
-// scopeMatrix queries from every scope with every reach, and compares the results with the rules.
+// scopeMatrix queries from every scope with every reach, and checks that each query finds the facts of the right scopes.
 func scopeMatrix(k *kit) {
 	values := []string{"", "x", "y"}
 	var scopes []driver.Scope

@@ -156,7 +156,7 @@ var searchCases = []factCase{
 	}},
 }
 
-// wantStatistics compares the counts with the counts of a listing.
+// wantStatistics requires that the counts of a search agree with the facts that Find yields for the same query.
 func (k *kit) wantStatistics(q driver.FactQuery, terms []string) {
 	k.Helper()
 	list := k.find(q)
@@ -274,7 +274,7 @@ var vectorCases = []factCase{
 	}},
 }
 
-// wantNearest compares the candidates with a scan of all facts.
+// wantNearest requires that the candidates are the facts nearest to the vector want. It computes the similarity of all vectors.
 func (k *kit) wantNearest(c driver.FactCandidates, want []float32, vectors map[string][]float32, limit int) {
 	k.Helper()
 	var scores []float64

@@ -32,7 +32,7 @@ func TestExportIsEqualAfterAnImport(t *testing.T) {
 				want, counts := export(t, source, memory.TransferOptions{})
 				assert.Equal(t, memory.Counts{Facts: 21, Documents: 9, Values: 15, Conversations: 12, Turns: 9}, counts)
 
-				for _, added := range []memory.Counts{counts, {}} { // the second import adds nothing
+				for _, added := range []memory.Counts{counts, {}} { // the second import must add nothing
 					got, err := in(t, target).Import(context.Background(), strings.NewReader(want), memory.TransferOptions{})
 					require.NoError(t, err)
 					assert.Equal(t, added, got)
@@ -45,7 +45,7 @@ func TestExportIsEqualAfterAnImport(t *testing.T) {
 	}
 }
 
-// assertSameLines compares line by line, so that a difference can be read.
+// assertSameLines compares two texts line by line, so that a failure shows only the first lines that differ.
 func assertSameLines(t *testing.T, want, got string) {
 	t.Helper()
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
@@ -151,7 +151,7 @@ func TestImportOfACutFileStoresNoHalfItem(t *testing.T) {
 	}
 	end := 0
 	for i, line := range strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n") {
-		for _, cut := range []int{end, end + len(line)/2} { // before the line, and in it
+		for _, cut := range []int{end, end + len(line)/2} { // before the line, and in the middle of it
 			if cut == 0 || i%13 != 0 { // an empty file is no export, and each 13th line is enough
 				continue
 			}
@@ -170,7 +170,8 @@ func TestImportOfACutFileStoresNoHalfItem(t *testing.T) {
 
 var lineNumber = regexp.MustCompile(`,"line":\d+}\n$`)
 
-// items returns the items of an export, each with the lines of its chunks or messages, without the numbers of the lines.
+// items returns the items of an export, without line numbers. A document includes the lines of its chunks, and a
+// conversation the lines of its messages.
 func items(text string) (all []string) {
 	for line := range strings.Lines(text) {
 		line = lineNumber.ReplaceAllString(line, "}\n")
@@ -246,8 +247,8 @@ func TestRestoreStoresAnIDOnce(t *testing.T) {
 	}
 }
 
-// Whichever line is missing or comes twice, the error names its place, and the complete items before it are stored. The test
-// takes each seventh line, and all with WEFT_FAULTS=1.
+// If any line is missing or repeated, the error names the place, and the complete items before it are stored. The test
+// tries every seventh line, or all lines if WEFT_FAULTS is 1.
 func TestImportNamesTheMissingLine(t *testing.T) {
 	t.Parallel()
 	source := kinds["in memory"](t)
@@ -276,8 +277,8 @@ func TestImportNamesTheMissingLine(t *testing.T) {
 	}
 }
 
-// complete returns the items of the first lines of an export. It leaves out a last document or conversation, which may
-// have more lines.
+// complete returns the items in the first lines of an export. If the last item is a document or conversation, complete
+// leaves it out, because some of its lines may be missing.
 func complete(lines []string) []string {
 	all := items(strings.Join(lines, ""))
 	if last := all[len(all)-1]; strings.HasPrefix(last, `{"document"`) || strings.HasPrefix(last, `{"conversation"`) {
@@ -286,8 +287,8 @@ func complete(lines []string) []string {
 	return all
 }
 
-// An export of an older version has no numbers of lines. It is imported, and a missing line within it is an error,
-// unless it is one of several chunks or messages; and so is a chunk of another document.
+// An export of an older version has no line numbers. Import accepts the complete export, and returns an error if the
+// line of a fact, value or document is missing.
 func TestImportOfAnExportWithoutLineNumbers(t *testing.T) {
 	t.Parallel()
 	source, target := kinds["in memory"](t), kinds["in memory"](t)
@@ -311,7 +312,7 @@ func TestImportOfAnExportWithoutLineNumbers(t *testing.T) {
 	}
 }
 
-// A backend that lacks a part is an error, with the name of the part.
+// If a backend lacks a store, memory.New returns an error with the name of the store.
 func TestBackendsHaveEveryPart(t *testing.T) {
 	t.Parallel()
 	whole := inmemory.New(inmemory.Options{})

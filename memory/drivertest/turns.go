@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// RunTurns runs the conformance tests of a queue. Open returns a new, empty queue and closes it
-// in tb.Cleanup. It is called by several tests at the same time.
+// RunTurns checks the queues that open returns. Each call of open must return a new, empty queue, and
+// close it with tb.Cleanup. Several tests call open at the same time.
 func RunTurns(t *testing.T, open func(tb testing.TB) driver.TurnStore) {
 	t.Helper()
 	for _, c := range turnCases {
@@ -152,9 +152,9 @@ func (q *queue) once() {
 	if len(jobs) != 1 || string(jobs[0].Payload) != `{"n":1}` {
 		q.Fatalf("got %+v", jobs)
 	}
-	q.put(again) // while it is claimed
+	q.put(again) // while the job is claimed
 	q.do(q.q.Finish(q.Context(), jobs[0]))
-	q.put(again) // and after it is finished
+	q.put(again) // after the job is finished
 	q.count(0, 0)
 	if jobs := q.claim(2, time.Hour); len(jobs) != 0 {
 		q.Errorf("got %+v", jobs)
@@ -172,7 +172,7 @@ func (q *queue) lease() {
 	}
 	q.over(q.q.Finish(q.Context(), old))
 	q.over(q.q.Retry(q.Context(), old, 0, ""))
-	q.over(q.q.Finish(q.Context(), job(1))) // was never claimed
+	q.over(q.q.Finish(q.Context(), job(1))) // it has no claim
 	q.count(1, 0)
 	q.do(q.q.Finish(q.Context(), now))
 	q.count(0, 0)
@@ -202,7 +202,7 @@ func (q *queue) parking() {
 	q.do(q.q.Retry(q.Context(), jobs[0], -1, "impossible"))
 	q.do(q.q.Finish(q.Context(), jobs[1]))
 	q.count(0, 1)
-	q.put(job(1)) // exists as a parked job
+	q.put(job(1)) // has no effect, because the job is parked
 	if jobs := q.claim(1, time.Hour); len(jobs) != 0 {
 		q.Errorf("claimed a parked job: %+v", jobs)
 	}

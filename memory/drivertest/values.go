@@ -13,9 +13,9 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// RunValues checks the stores that open returns. Each must be new and empty. open closes it with
-// tb.Cleanup, and is called by several tests at the same time. Values with a time to live expire within
-// some milliseconds.
+// RunValues checks the stores that open returns. Each call of open must return a new, empty store, and
+// close it with tb.Cleanup. Several tests call open at the same time. The tests store values with a time to
+// live of some milliseconds.
 func RunValues(t *testing.T, open func(tb testing.TB) driver.ValueStore) {
 	t.Helper()
 	for _, c := range allValueCases() {
@@ -96,7 +96,7 @@ func (k *valueKit) put(s driver.Scope, address, value string) driver.Item {
 	return k.apply(s, putting(address, value))[0]
 }
 
-// refuse requires an error, and that the stored data does not change.
+// refuse applies writes, and requires that the call returns the error want and changes no value.
 func (k *valueKit) refuse(want error, s driver.Scope, writes ...driver.ValueWrite) {
 	k.Helper()
 	q := driver.ValueSelection{ValueQuery: driver.ValueQuery{Limit: -1}}
@@ -121,7 +121,7 @@ func (k *valueKit) find(s driver.Scope, q driver.ValueSelection) []driver.Item {
 	return list
 }
 
-// get returns the item at an address. It has no version if there is none.
+// get returns the item at an address, or the zero Item if there is none.
 func (k *valueKit) get(s driver.Scope, address string) driver.Item {
 	k.Helper()
 	list := k.find(s, driver.ValueSelection{Addresses: []driver.Address{putting(address, "").Address}})
@@ -135,7 +135,7 @@ func (k *valueKit) get(s driver.Scope, address string) driver.Item {
 	return driver.Item{}
 }
 
-// wantValue requires a value at an address, or no value if it is empty.
+// wantValue requires a value at an address. If the argument value is empty, it requires that there is none.
 func (k *valueKit) wantValue(s driver.Scope, address, value string) {
 	k.Helper()
 	if got := k.get(s, address); !equalJSON(got.Value, json.RawMessage(value)) || (value != "") != got.Known() {

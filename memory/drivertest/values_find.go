@@ -286,7 +286,7 @@ var valueSearchCases = []valueCase{
 // soon is the time to live of values that expire in a test.
 const soon = 50 * time.Millisecond
 
-// until waits until a value has expired.
+// until waits until the value at an address has expired.
 func (k *valueKit) until(s driver.Scope, address string) {
 	k.Helper()
 	for deadline := time.Now().Add(time.Minute); k.get(s, address).Known(); {

@@ -119,7 +119,7 @@ type brokenValue struct {
 	forget    func(*driver.Scope)
 	scope     func(*driver.Scope)
 	one       bool
-	late      bool // a read returns the previous state
+	late      bool // a read returns the items of the previous read, if there were any
 	before    *read
 	twice     bool
 	texts     bool
@@ -129,7 +129,7 @@ type brokenValue struct {
 	given     driver.ValueWrite
 }
 
-// A read has the items of the last read that found any.
+// A read stores the items of the previous read.
 type read struct {
 	mu   sync.Mutex
 	list []driver.Item

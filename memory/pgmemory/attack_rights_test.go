@@ -155,7 +155,7 @@ var attacks = map[string][]step{
 	"delete the scope of a value": {{bobUser, `DELETE FROM weft.mem_value_scope RETURNING key`, ""}},
 	"insert a plan as a value": {{bobUser, `INSERT INTO weft.mem_value (scope, version, created_at, updated_at, word_count, refresh, namespace, name, model, value, raw, words, terms)
 		SELECT key, 1, now(), now(), 0, false, ARRAY['weft'||'.profile'], 'context2', '', '{"plan":"x"}', '{"plan":"x"}', '{}', '{}' FROM weft.mem_value_scope;
-		UPDATE weft.mem_value SET name = 'context' WHERE name = 'context2'`, "42601"}}, // PostgREST sends one statement
+		UPDATE weft.mem_value SET name = 'context' WHERE name = 'context2'`, "42601"}}, // PostgREST sends only one statement in a request
 	"clear the values": {
 		{bobUser, `SELECT weft.mem_clear('{}', 1, ARRAY['', '', ` + ofBob + `, ''])`, "0"},
 		{bobUser, `SELECT plan FROM public.user_context`, "free"},

@@ -23,8 +23,8 @@ const (
 	placeColumns = `f.key, f.id::text, o.id::text, f.ordinal, f.headings, f.content, f.starts, f.ends, f.tokens, f.model`
 )
 
-// A shelved is a source with its key, and with scanned values from which fields of the source are
-// set.
+// A shelved is a source with its key, and with the scanned values that are converted to fields of the
+// source.
 type shelved struct {
 	driver.Source
 	key    int64

@@ -106,7 +106,7 @@ func TestConversationsAreApart(t *testing.T) {
 		}
 		for _, sql := range []string{
 			`INSERT INTO weft.mem_message ` + columns + values(annID),
-			`INSERT INTO weft.mem_message ` + columns + values(bobID), // bob's message in the session of another user
+			`INSERT INTO weft.mem_message ` + columns + values(bobID), // a message of bob in the session of another user
 			`INSERT INTO weft.mem_session (digest, owner, tenant, workspace, user_id, agent, id, title, messages, created_at, updated_at)
 				VALUES (weft.mem_digest('acme', '', '` + annID + `', ''), weft.mem_digest('` + bobID + `'), 'acme', '', '` + bobID + `', '', 'new', '', 0, now(), now())`,
 			`INSERT INTO weft.mem_session (digest, owner, tenant, workspace, user_id, agent, id, title, messages, created_at, updated_at)

@@ -103,7 +103,7 @@ func foreignDocuments(t *testing.T, p place) {
 		for _, sql := range []string{
 			`INSERT INTO weft.mem_shelf (digest, tenant, workspace, user_id, agent, newest)
 				VALUES (weft.mem_digest('acme', '', '` + annID + `', ''), 'acme', '', '` + annID + `', '', now()) ON CONFLICT DO NOTHING`,
-			// A scope of bob's with the digest of another user's scope.
+			// A scope of bob with the digest of another user's scope.
 			`INSERT INTO weft.mem_shelf (digest, tenant, workspace, user_id, agent, newest)
 				VALUES (weft.mem_digest('new', '', '` + annID + `', ''), 'new', '', '` + bobID + `', '', now())`,
 			fmt.Sprintf(`INSERT INTO weft.mem_chunk (shelf, source, starts, ends, ordinal, tokens, word_count, id, model, headings, content, words, terms)

@@ -66,8 +66,9 @@ func dump[T any](ctx context.Context, d *DB, keys string, s *driver.Scope, read 
 	}
 }
 
-// restore calls store in one transaction. It first takes locks, so that Forget of a scope of the rows
-// waits until the transaction ends. The argument scopes of store has the digest of each row's scope.
+// restore calls store in one transaction. Before the call, it takes the locks of the rows' scopes, so that
+// Forget of one of them waits until the transaction ends. The argument scopes of store has the digest of
+// each row's scope.
 func restore[T any](ctx context.Context, d *DB, list []T, scopeOf func(*T) driver.Scope, store func(l *link, scopes [][]byte) (int, error)) (count int, err error) {
 	if len(list) == 0 {
 		return 0, ctx.Err()

@@ -17,8 +17,8 @@ var (
 	// ErrNotMigrated means that the database lacks tables or functions that [Migrate] creates.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrnotmigrated.
 	ErrNotMigrated = errors.New("the database is not migrated, see Migrate")
-	// ErrNoPgvector means that the server of the database does not have the extension vector of pgvector,
-	// which [Migrate] creates in the database.
+	// ErrNoPgvector means that the database server does not have the extension vector of pgvector, which
+	// [Migrate] creates in the database.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#pgmemoryerrnopgvector.
 	ErrNoPgvector = errors.New("the server has no pgvector: install the package for its version of PostgreSQL, such as postgresql-17-pgvector of Debian")
 	// ErrFormat means that another version of this package has migrated or written the database.
@@ -43,7 +43,7 @@ func (d *DB) fail(what string, err error) error {
 }
 
 // noPgvector adds [ErrNoPgvector] to the error of a migration that could not create the extension. Before version
-// 15, the code of PostgreSQL is that of a missing file. The text may be in any language, but names the extension.
+// 15, PostgreSQL returns the error code for a missing file. The text may be in any language, but names the extension.
 func noPgvector(err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	if ok && (e.Code == "0A000" || e.Code == "58P01") && strings.Contains(e.Message, "vector") {

@@ -67,7 +67,7 @@ func (f *factStore) apply(ctx context.Context, s driver.Scope, changes []driver.
 	return applied, err
 }
 
-// refusal returns the error for a status of the database.
+// refusal returns the error for a status that mem_apply returned.
 func refusal(status string, change int, about string, s driver.Scope, c *driver.FactChange) error {
 	var err error
 	switch status {

@@ -82,7 +82,7 @@ func wantScans(t *testing.T, p place, pattern string) {
 	t.Errorf("no index like %s was read", pattern)
 }
 
-// Indexes in half precision are smaller, are used, and find the same nearest facts.
+// Indexes in half precision are smaller, and searches use them and find the same nearest facts.
 func TestHalfIndexes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -18,8 +18,7 @@ const (
 // columns returns the columns of a fact f with its vector.
 func (d *DB) columns() string { return factColumns + d.vector + `.vector_send(f.embedding)` }
 
-// A row is a fact with its key, and with scanned values from which fields of the fact are
-// set.
+// A row is a fact with its key, and with the scanned values that are converted to fields of the fact.
 type row struct {
 	driver.FactRecord
 	key       int64

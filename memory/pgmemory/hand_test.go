@@ -20,8 +20,8 @@ type form struct {
 	pool     *pgxpool.Pool
 	sql      string
 	scopes   []int64
-	settings bool                           // the settings of the index are set first
-	find     func(v []float32) (int, error) // runs instead of SQL, if not nil
+	settings bool                           // set indexSettings first
+	find     func(v []float32) (int, error) // replaces the SQL statement, if not nil
 	times    []time.Duration
 	short    bool // it has found fewer rows than exist
 }

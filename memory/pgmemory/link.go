@@ -63,14 +63,15 @@ func (l *link) inTransaction() bool {
 	return false
 }
 
-// retry calls fn with the retries of the link, or once in a transaction of the caller: after an error, it cannot continue.
+// retry calls fn with the retries of the link. In a transaction of the caller, it calls fn once, because the transaction
+// cannot continue after an error.
 func (l *link) retry(ctx context.Context, limit time.Duration, may func(pgdb.Fault) bool, fn func(context.Context) error) error {
 	r := l.retries
 	r.Once = l.inTransaction()
 	return r.Do(ctx, limit, may, fn)
 }
 
-// begin calls fn in a transaction. In a transaction of the caller, it calls fn behind a savepoint, and does not commit.
+// begin calls fn in a transaction, and commits it. In a transaction of the caller, it sets a savepoint, and does not commit.
 func (l *link) begin(ctx context.Context, fn func(tx Conn) error) error {
 	conn, ok := l.on.(*pgx.Conn)
 	if !ok || !l.inTransaction() {
@@ -87,8 +88,9 @@ func (l *link) begin(ctx context.Context, fn func(tx Conn) error) error {
 	return err
 }
 
-// check returns an error if Before is set, the connection goes through a transaction pooler, and
-// the connections cache statements, because a batch uses the mode of the connection.
+// check returns an error if Before is set and the link has a mode. The link has a mode if connections that
+// cache statements go through a transaction pooler. With Before, the link sends batches, which use the
+// mode of the connection instead.
 func (l *link) check() error {
 	if l.before != nil && len(l.mode) > 0 {
 		return fmt.Errorf("behind a pooler, Before needs connections that cache no statements, as those of Open: %w", driver.ErrInvalid)

@@ -78,7 +78,7 @@ func (d *DB) migrate(ctx context.Context) error {
 	}))
 }
 
-// labour calls fn in a transaction with the time limit labour. It may call fn again after a fault.
+// labour calls fn in a transaction with the time limit of a migration. It may call fn again after a fault.
 func (d *DB) labour(ctx context.Context, fn func(ctx context.Context, tx Conn) error) error {
 	return d.link.retry(ctx, labour, pgdb.AnyFault, func(ctx context.Context) error {
 		return d.link.begin(ctx, func(tx Conn) error { return fn(ctx, tx) })

@@ -35,7 +35,7 @@ func TestMigrateAtOnce(t *testing.T) {
 	assert.GreaterOrEqual(t, ask[int](t, p, `SELECT count(*) FROM weft.mem_migration`), 2)
 }
 
-// A server whose pgvector has another name has no pgvector.
+// withoutPgvector simulates a server without pgvector: it replaces the name of the extension in each statement.
 type withoutPgvector struct{ pgmemory.Conn }
 
 type txWithoutPgvector struct{ pgx.Tx }

@@ -96,8 +96,8 @@ func (d *DB) newPlan(t *table, sel *selection, w *wanted, columns string) *plan 
 	if p.asks {
 		p.tell(vectorsQuery(d.quoted, p.index), &p.vectors)
 	}
-	// Even if each search counts the rows, the size expires, so that the choice of the index follows the
-	// data.
+	// A plan with once counts the rows again, but not among, so it keeps the time of the known size. The
+	// size then expires, and a later search counts among again.
 	if p.among, p.since = known.among, known.at; !p.once || known.among == 0 {
 		p.since = time.Now()
 	}
@@ -163,7 +163,7 @@ func (d *DB) route(p *plan, sel *selection, w *wanted, known size, ok bool) (lea
 	return least
 }
 
-// addSize adds the number of selected rows, and the number of their terms.
+// addSize adds the SQL for the number of selected rows, and for the number of their terms.
 func (d *DB) addSize(p *plan, sel *selection, w *wanted, known size) {
 	switch {
 	case p.once:

@@ -24,8 +24,8 @@ import (
 // public is locked by a test that uses the schema public, since all tests share its names.
 var public sync.Mutex
 
-// publicPlace returns a new schema, whose objects are also in the schema public, and a pool of the
-// owner. It waits until no other test uses the schema public.
+// publicPlace migrates a new schema with MigratePublic, and returns the schema and a pool of its owner.
+// It waits until no other test uses the schema public.
 func publicPlace(t *testing.T) (place, *pgxpool.Pool) {
 	t.Helper()
 	public.Lock()

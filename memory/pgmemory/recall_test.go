@@ -20,8 +20,8 @@ import (
 	"github.com/weft-go/weft/memory/pgmemory"
 )
 
-// A cloud generates vectors with a distribution like vectors of texts: around about a thousand
-// subjects, which are clustered around a few dozen points.
+// A cloud generates vectors that are distributed like the vectors of texts: each lies near one of 2000
+// subjects, and each subject lies near one of 40 points.
 type cloud struct {
 	r        *rand.Rand
 	subjects [][]float32

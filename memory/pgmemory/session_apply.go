@@ -83,7 +83,7 @@ func (c *conversationStore) values(s driver.Scope, change *driver.SessionChange)
 	}, rows...), nil
 }
 
-// refusedChange returns the error for a status of the database.
+// refusedChange returns the error for a status that mem_converse returned.
 func refusedChange(status string, about *string, s driver.Scope, c *driver.SessionChange) error {
 	switch status {
 	case "missing":

@@ -38,7 +38,7 @@ func scanSession(rows pgx.Rows) (driver.Session, error) {
 	return s, err
 }
 
-// A messageRow is a message, with scanned values from which its fields are set.
+// A messageRow is a message, with the scanned values that are converted to its fields.
 type messageRow struct {
 	driver.MessageRow
 	said, data []byte

@@ -123,7 +123,7 @@ func (d *DB) swapIn(ctx context.Context, l *link, c *driver.SourceChange, list *
 	return at, err
 }
 
-// refusedSwap returns the error for a status of the database.
+// refusedSwap returns the error for a status that mem_swap returned.
 func refusedSwap(status string, change int64, about string, c *driver.SourceChange) error {
 	switch status {
 	case "revision":

@@ -26,7 +26,7 @@ var supabaseFiles embed.FS
 // The other scripts are for programs in other languages. They create the views agent_memories, knowledge_chunks,
 // agent_conversations, user_context and user_quota in the schema public, and the functions match_memories,
 // match_knowledge, get_conversation, save_conversation, forget_me and forget_user. The first four views do not support
-// ON CONFLICT: an INSERT of an existing session or user updates it.
+// ON CONFLICT. Instead, an INSERT of an existing session or user updates the row.
 //
 // The section "Who may read and write what" of docs/supabase.md lists the rights of each role.
 //

@@ -135,13 +135,13 @@ func (v *valueStore) next(ctx context.Context, s driver.Scope, q *driver.ValueSe
 	return list, err
 }
 
-// refreshing returns a statement that selects values and restarts the TTL of sliding values. It
-// skips values that another transaction has locked.
+// refreshing returns a statement that selects values and restarts the TTL of sliding values. The statement skips values
+// that another transaction has locked.
 //
-// It can still wait. Between the scan and the lock of a row, another read may update the row, and a write may lock its new
-// version. If that write waits for a row that this statement has locked, they deadlock, and PostgreSQL notices after a second.
-// lock_timeout ends this statement earlier, and it is sent again. The argument once says that it cannot be sent again, because it is
-// part of a transaction of the caller.
+// The statement can still wait for a lock. Between its scan and its lock of a row, another read may update the row, and a write
+// may lock the new version of the row. If that write waits for a row that the statement has locked, they deadlock, and PostgreSQL
+// detects this after a second. lock_timeout ends the statement earlier, and it is sent again. If once is true, the statement is
+// part of a transaction of the caller and cannot be sent again, so it does not set lock_timeout.
 func refreshing(chosen, order string, once bool) string {
 	limit := `set_config('lock_timeout', '200ms', true)`
 	if once {
@@ -156,7 +156,7 @@ func refreshing(chosen, order string, once bool) string {
 	FROM found f LEFT JOIN living l USING (key)` + order
 }
 
-// An itemRow is a value, with scanned columns from which its fields are set.
+// An itemRow is a value, with the scanned values that are converted to its fields.
 type itemRow struct {
 	driver.Item
 	raw  []byte

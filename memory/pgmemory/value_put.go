@@ -65,7 +65,7 @@ func (v *valueStore) apply(ctx context.Context, s driver.Scope, writes []driver.
 	return items, err
 }
 
-// refusedWrite returns the error for a status of the database.
+// refusedWrite returns the error for a status that mem_put returned.
 func refusedWrite(status, about string, s driver.Scope, w *driver.ValueWrite, change int) error {
 	switch {
 	case status == "quota":

@@ -195,8 +195,8 @@ func TestRefreshAtOnce(t *testing.T) {
 	}
 }
 
-// A read that restarts a TTL does not wait long for a lock: it is sent again, and a write that waits for it goes on. In a
-// transaction of the caller, which could not go on, the time limit of locks is that of the caller.
+// If a read that restarts a TTL waits for a lock, lock_timeout ends the statement, and the statement is sent again. In a
+// transaction of the caller, which cannot continue after an error, the read does not change lock_timeout.
 func TestRefreshGivesUpALock(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A chunk is a chunk with its key and the key of its source.
+// A chunk is a [driver.ChunkRecord] with its key in the table and the key of its source.
 type chunk struct {
 	driver.ChunkRecord
 	key, source int64

@@ -21,7 +21,7 @@ func (d *DB) Conversations() driver.ConversationStore { return &conversationStor
 
 var talkCorpus = &corpus{table: "mem_message", index: "mem_message_word", scopes: "mem_talk_scope", counts: "1", document: "NULL"}
 
-// A session is a session with its key.
+// A session is a [driver.Session] with its key in the table.
 type session struct {
 	driver.Session
 	key int64
@@ -43,7 +43,7 @@ func scanSession(scan func(...any) error) (*session, error) {
 	return &s, err
 }
 
-// findSession returns nil if the session does not exist.
+// findSession returns the session with an id, or nil if it does not exist.
 func findSession(q *sqlitedb.Session, scope int64, id string) (s *session, err error) {
 	err = q.Each(selectSession+`f.scope = ? AND f.id = ?`, []any{scope, id}, func(scan func(...any) error) (bool, error) {
 		s, err = scanSession(scan)

@@ -13,8 +13,8 @@ import (
 // embedding.
 type corpus struct {
 	table string
-	// index is the table of the words, and scopes the table of the scopes. Each corpus has its own,
-	// since the secret of a scope is deleted when the scope is forgotten in one corpus.
+	// index is the table of the words, and scopes the table of the scopes. Each corpus has its own
+	// tables, because Forget deletes the secret of a scope in one corpus, and other corpora still need theirs.
 	index, scopes string
 	// counts is a condition for the rows that are included in statistics.
 	counts string

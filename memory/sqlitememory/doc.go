@@ -13,7 +13,8 @@
 //     exactly, so the time of a search grows with the size of its scopes, and not with the size of
 //     the file. Use it for scopes of up to about 100,000 facts or chunks, and package pgmemory for
 //     larger ones.
-//   - A write is one transaction, except that the chunks of deleted documents are removed in several.
+//   - A write is one transaction, except that Delete removes the chunks of documents in several
+//     transactions.
 //     With [Full], the default, stored data survives a power failure.
 //   - Any number of goroutines and processes of one machine may use a file at the same time. Only
 //     one of them writes at a time; readers do not wait. Do not use a file on a network share,

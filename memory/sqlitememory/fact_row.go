@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A row is a fact with its key and the key of its scope.
+// A row is a [driver.FactRecord] with its key in the table and the key of its scope.
 type row struct {
 	driver.FactRecord
 	key, scope int64

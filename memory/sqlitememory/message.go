@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A message is a message with its key and the key of its session.
+// A message is a [driver.MessageRow] with its key in the table and the key of its session.
 type message struct {
 	driver.MessageRow
 	key, session int64

@@ -13,7 +13,7 @@ import (
 type namespaceWalk struct {
 	scope driver.Scope
 	query *driver.NamespaceQuery
-	// The addresses in the list are at least from and less than end. An empty end means
+	// The walk reads addresses that are at least from and less than end. An empty end means
 	// no upper limit.
 	from, end string
 }

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// childMain returns at the end of its input.
+// childMain runs a child process until the end of its input, and returns the exit code.
 func childMain(in io.Reader, out io.Writer) int {
 	c := &childProcess{}
 	lines := bufio.NewScanner(in)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// readWords ranks by words without the index: it reads the terms of all selected rows. It is used if too many
-// words would be looked up in the index, since each scope has different index words.
+// readWords ranks by words without the index: it reads the terms of all selected rows. A search calls it if it
+// selects too many scopes or terms, because each scope has its own index word for each term.
 func (u *survey) readWords(ctx context.Context) ([]int64, error) {
 	text := `SELECT f.key, f.terms FROM ` + u.of.table + ` f WHERE ` + u.sel.text
 	err := u.eachTerms(ctx, text, u.sel.args, func(_ int64, terms []string) {

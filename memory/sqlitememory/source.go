@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// A source is a source with its key.
+// A source is a [driver.Source] with its key in the table.
 type source struct {
 	driver.Source
 	key int64
@@ -77,7 +77,7 @@ func scanSource(scan func(...any) error) (*source, error) {
 	return &s, nil
 }
 
-// findSource returns nil if the source does not exist.
+// findSource returns the source with a URI, or nil if it does not exist.
 func findSource(q *sqlitedb.Session, scope int64, uri string) (s *source, err error) {
 	err = q.Each(selectSource+`f.scope = ? AND f.uri = ?`, []any{scope, uri}, func(scan func(...any) error) (bool, error) {
 		s, err = scanSource(scan)

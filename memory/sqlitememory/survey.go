@@ -116,7 +116,7 @@ func (u *survey) byWords(ctx context.Context) ([]int64, error) {
 	return u.ranked(found), nil
 }
 
-// An occurrence is a row that has a term, and how often.
+// An occurrence is a row that has a term, and the number of times that the row has it.
 type occurrence struct {
 	key   int64
 	times int
@@ -146,7 +146,7 @@ func (u *survey) occurrences(ctx context.Context, term string) (list []occurrenc
 	return list, nil
 }
 
-// ranked returns the keys of the rows with the best BM25. found has the rows of each term.
+// ranked returns the keys of the rows with the best BM25 scores. found has the rows of each term.
 func (u *survey) ranked(found [][]occurrence) []int64 {
 	scorer, scores := u.scorer(), map[int64]float64{}
 	for i, list := range found {
@@ -161,7 +161,7 @@ func (u *survey) ranked(found [][]occurrence) []int64 {
 	return best.best()
 }
 
-// scorer returns the BM25 of the terms in the selected rows. It needs the counts.
+// scorer returns a scorer of rows by BM25. The survey must have its rows, words and frequency.
 func (u *survey) scorer() *rank.Words {
 	return rank.NewWords(u.terms, rank.NewCorpus(u.rows, u.words, u.terms, u.frequency))
 }

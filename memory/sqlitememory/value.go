@@ -26,7 +26,7 @@ func packAddress(a driver.Address) []byte {
 	return []byte(packLabels(a.Namespace) + "\x00" + a.Key)
 }
 
-// unpackAddress returns [ErrCorrupt] if the bytes are not an address.
+// unpackAddress decodes an address. It returns [ErrCorrupt] if the bytes are not an address.
 func unpackAddress(b []byte) (driver.Address, error) {
 	labels, key, ok := strings.Cut(string(b), "\x00\x00")
 	if !ok {
@@ -35,7 +35,7 @@ func unpackAddress(b []byte) (driver.Address, error) {
 	return driver.Address{Namespace: strings.Split(labels, "\x00"), Key: key}, nil
 }
 
-// A value is a value with its key.
+// A value is a [driver.ValueRecord] with its key in the table.
 type value struct {
 	driver.ValueRecord
 	key     int64

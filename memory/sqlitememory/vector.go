@@ -62,8 +62,8 @@ type near struct {
 	score float64
 }
 
-// nearest is a heap of at most limit rows: the best rows so far, and the newest of equal rows. The
-// worst row is first.
+// nearest is a heap of at most limit rows: the rows with the best scores so far, and among equal scores
+// the newest rows. The worst row is first.
 type nearest struct {
 	limit int
 	list  []near

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// The number and the lengths of facts in one scope do not change the order by BM25 in another scope: all facts with a
-// term are compared, also those that a ranking of the whole database puts last.
+// The number and the lengths of facts in one scope do not change the order by BM25 in another scope. A search compares
+// all facts with a term, even the facts that would be last in a ranking of the whole database.
 func TestSearchRanksWordsWithinTheSelection(t *testing.T) {
 	t.Parallel()
 	facts := open(t, sqlitememory.Memory, sqlitememory.Options{}).Facts()
