@@ -142,7 +142,7 @@ func generate(ctx context.Context, m Model, r Request) (reply Message, said stri
 }
 
 // read decodes a reply into the value to which answer points. It returns the text of the
-// answer and its problems.
+// answer, and the reasons why it does not fit.
 func (q *question) read(reply Message, answer any) (text string, problems []string) {
 	for _, call := range reply.ToolCalls {
 		if q.tool != "" && call.Name == q.tool {

@@ -88,7 +88,7 @@ func (a *assembly) stamp(c *Chunk) error {
 	return nil
 }
 
-// write appends to the open part, or to a new one. A signature ends the part.
+// write appends text to the open part, or opens a part of type t. A signature ends the part.
 func (a *assembly) write(t PartType, text, signature string) {
 	if text == "" && signature == "" {
 		return
@@ -192,7 +192,7 @@ func (a *assembly) message() (Message, error) {
 	return m, nil
 }
 
-// says reports whether the message has a text or a part with content.
+// says reports whether the message has content other than reasoning.
 func (m Message) says() bool {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Text != "" && p.Type == PartText || p.Type != PartText && p.Type != PartReasoning {

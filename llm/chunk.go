@@ -40,7 +40,7 @@ type Chunk struct {
 	// ToolCall is a piece of a tool call.
 	ToolCall ToolCallDelta `json:"tool_call,omitzero"`
 	// StopReason is the reason why the reply ended. It is empty or one of the constants;
-	// [ParseStopReason] converts the word of a provider.
+	// [ParseStopReason] converts a provider's stop reason.
 	StopReason StopReason `json:"stop_reason,omitempty"`
 	// Usage counts the tokens of the whole reply. Nil means unknown. [Stream] raises
 	// Total to the sum of Input and Output if it is smaller.

@@ -88,7 +88,7 @@ func kindOfStatus(status int) error {
 	return nil
 }
 
-// A sign is a pattern of texts that belong to a kind of error.
+// A sign is a pattern that matches the texts of one kind of error.
 type sign struct {
 	pattern *regexp.Regexp
 	kind    error
@@ -117,7 +117,7 @@ var signs = []sign{
 	{regexp.MustCompile(`overloaded_error`), ErrOverloaded},
 }
 
-// broken matches the texts of errors of connections, for errors that are only text.
+// broken matches the texts of connection errors, for errors whose type is lost.
 var broken = regexp.MustCompile(`(?m)unexpected eof|connection (?:reset|refused|closed)|closed network connection|broken pipe|no such host|i/o timeout|tls handshake|server closed|http2: |goaway|client\.timeout|timeout awaiting|(?:^|:\s*)eof$`)
 
 // guesses are the signs for errors without a status.

@@ -180,7 +180,7 @@ func TestRetryable(t *testing.T) {
 	assert.False(t, llm.Retryable(nil), "nil")
 }
 
-// FuzzClassify proves that every text of a provider makes an error with a wait within the limits.
+// FuzzClassify proves that Classify returns a wait of at most 7 days for any text of a provider.
 func FuzzClassify(f *testing.F) {
 	f.Add(429, "rate_limit", "try again in 1m2.5s")
 	f.Add(0, "", "status code: 529 overloaded")

@@ -218,7 +218,7 @@ func ExampleInvalidCall() {
 	// calls weather {"city":"Athens"}
 }
 
-// A message can have images beside its text.
+// A message can have a text and images.
 func ExampleImage() {
 	m := llm.User("What is this?", llm.Image("image/png", []byte("\x89PNG")), llm.ImageURL("https://example.com/a.png"))
 	var types []string

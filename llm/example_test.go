@@ -44,7 +44,7 @@ func ExampleStream() {
 	// It is sunny.
 }
 
-// A model can be a function. This model has its whole reply at once.
+// A model can be a function. This model does not stream.
 func ExampleModelFunc() {
 	shout := llm.ModelFunc(func(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 		last := r.Messages[len(r.Messages)-1]

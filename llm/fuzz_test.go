@@ -12,7 +12,7 @@ import (
 )
 
 // FuzzStream proves that a stream of any chunks results in an error, or in a valid reply with the
-// text and the calls of the chunks. The function read describes the script.
+// text and the calls of the chunks. The comment of read describes the form of the seeds.
 func FuzzStream(f *testing.F) {
 	f.Add("t hello\nt world\ne")
 	f.Add("r thinking\nt é\nn0add\ni0id\na0{\"a\":\na0 1}\ne")

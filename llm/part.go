@@ -17,7 +17,7 @@ const (
 	PartReasoning PartType = "reasoning" // Text: the reasoning of a model
 	PartImage     PartType = "image"     // Data with MIMEType, or URL
 	PartFile      PartType = "file"      // Data with MIMEType, or URL; Name
-	PartOther     PartType = "other"     // Metadata: a part that has no type here; models do not see it
+	PartOther     PartType = "other"     // Metadata: a part of any other type; models do not see it
 )
 
 // A Part is a piece of a message. Type decides which of the other fields are used. Its

@@ -46,10 +46,9 @@ func (p Pruning) withDefaults() Pruning {
 // It does not change messages, and returns messages itself if they fit or if there are no
 // more than p.MinMessages.
 //
-// Otherwise it keeps the system messages, the last p.MinMessages messages, and as many of the
-// messages before these as fit in the rest of the budget. It starts with the newest of these, and
-// stops at the first message that does not fit. The result exceeds the budget if the system
-// messages and the last messages exceed it.
+// Otherwise it keeps the system messages and the last p.MinMessages messages. It then goes back
+// from these, and keeps messages until the first one that does not fit in the rest of the budget.
+// The result exceeds the budget if the system messages and the last messages exceed it.
 //
 // A tool call and its results are kept or dropped together: if the last messages begin with a
 // result, Prune also keeps its call and the messages between them. A result without a call is

@@ -23,8 +23,8 @@ var _ interface {
 	Dimension() int
 } = (*langchainllm.Embedder)(nil)
 
-// lengths returns a client whose vectors have the lengths of the texts. It appends the size of each
-// batch to batches, and changes its argument.
+// lengths returns a client whose vector for a text begins with the length of the text. It appends the
+// size of each batch to batches, and overwrites the texts.
 func lengths(batches *[]int) embeddings.EmbedderClientFunc {
 	return func(_ context.Context, texts []string) ([][]float32, error) {
 		*batches = append(*batches, len(texts))

@@ -49,7 +49,7 @@ func Detect(m llms.Model) Provider {
 // A profile describes the features and faults of a provider of langchaingo.
 type profile struct {
 	// dialect is the form of the provider's API, if a Transport has to translate requests
-	// and replies. The fields up to limitFails are then not used.
+	// and replies. If it is set, the fields up to limitFails are not used.
 	dialect wire.Dialect
 
 	// groupResults: adjacent tool results must be in one message. Otherwise each must be a

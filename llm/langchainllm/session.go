@@ -17,7 +17,7 @@ type session struct {
 	yield    func(llm.Chunk, error) bool
 	left     bool // the reader has left the loop
 
-	called, answered bool // a tool call, or a text or a part, was yielded
+	called, answered bool // called: a tool call was yielded; answered: a text or a part was yielded
 
 	shown   strings.Builder // the text that was yielded
 	thought bool            // reasoning was yielded

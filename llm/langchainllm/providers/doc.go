@@ -28,8 +28,8 @@
 //	OLLAMA_HOST      the address of Ollama, in the form that Ollama reads: host:11434
 //	EMBEDDING_MODEL, EMBEDDING_PROVIDER, EMBEDDING_DIM
 //	                 the model for embeddings, its provider and the length of its vectors, for
-//	                 [EmbedderFromEnv]. The default provider is the one above. Without a
-//	                 length, opening the model requests one vector to measure it.
+//	                 [EmbedderFromEnv]. The default provider is the provider of the chat model.
+//	                 Without a length, opening the model requests one vector to measure it.
 //
 // If LLM_PROVIDER is not set, the variables of one provider must be set, and select this
 // provider. If the variables of several providers are set, the error names them.

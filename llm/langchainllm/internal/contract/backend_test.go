@@ -85,7 +85,7 @@ func backendOf(name string) backend {
 	return backends[slices.IndexFunc(backends, func(b backend) bool { return b.name == name })]
 }
 
-// model opens a backend on a fake.
+// model opens a model of the backend that sends its requests to a fake.
 func (b backend) model(t *testing.T, f *fake) *langchainllm.Model {
 	t.Helper()
 	client := &http.Client{Transport: toServer{f.URL, http.DefaultTransport}}

@@ -90,7 +90,7 @@ func checkCalls(t *testing.T, b backend, got []llm.ToolCall, want []saidCall) {
 	}
 }
 
-// TestHistory proves that a whole conversation is sent, with the parts that langchaingo loses.
+// TestHistory proves that a conversation is sent as a whole, also the parts that langchaingo loses.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, b backend) {

@@ -31,7 +31,7 @@ var (
 	oneCall  = sayOpenAI(say().calling(saidCall{"a", "add", `{"a":1}`}))
 )
 
-// onlyWhole returns a streamed reply, and then one that is not streamed.
+// onlyWhole returns the answers of a fake: first a streamed reply, then a reply that is not streamed.
 func onlyWhole(streamed, whole http.HandlerFunc) []http.HandlerFunc {
 	return []http.HandlerFunc{streamed, whole}
 }

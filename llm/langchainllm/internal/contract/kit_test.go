@@ -117,7 +117,7 @@ func toJSON(v any) string {
 
 type object = map[string]any
 
-// heard is a reply as its reader got it.
+// heard holds the chunks, the message and the error of a reply.
 type heard struct {
 	chunks  []llm.Chunk
 	message llm.Message

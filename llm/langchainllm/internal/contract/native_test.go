@@ -55,7 +55,7 @@ func TestDetect(t *testing.T) {
 	for _, b := range backends {
 		want := b.provider
 		if want == langchainllm.Compatible || want == langchainllm.MistralAPI {
-			want = langchainllm.OpenAI // its type is that of OpenAI, so Detect cannot know it
+			want = langchainllm.OpenAI // Detect sees only the type of llms/openai
 		}
 		assert.Equal(t, want, langchainllm.Detect(b.bare(t, f)))
 	}

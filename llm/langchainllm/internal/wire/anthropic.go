@@ -140,7 +140,7 @@ func (m *anthropicReply) delta(b *block, delta object) {
 	}
 }
 
-// stop ends a block. Its signature ends a reasoning part.
+// stop ends a block. For reasoning, it emits the signature, which ends the reasoning part.
 func (m *anthropicReply) stop(index int) {
 	b := m.open[index]
 	if b == nil {

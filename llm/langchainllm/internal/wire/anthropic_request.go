@@ -228,7 +228,7 @@ func anthropicAssistant(m *llm.Message) ([]object, error) {
 	return blocks, nil
 }
 
-// SignedByAnthropic reports whether a part is reasoning that Anthropic wants back.
+// SignedByAnthropic reports whether a part is reasoning with a signature of Anthropic.
 func SignedByAnthropic(p llm.Part) bool {
 	return p.Type == llm.PartReasoning && p.Signature != "" && !strings.HasPrefix(p.Signature, signedByGemini)
 }

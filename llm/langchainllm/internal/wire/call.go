@@ -23,7 +23,7 @@ type Call struct {
 	// Body has the fields that replace the fields of the library's request; see
 	// [Dialect.Encode].
 	Body Body
-	// Emit receives the reply, chunk by chunk and without the end. The transport calls it
+	// Emit receives each chunk of the reply, except the ChunkEnd. The transport calls it
 	// on the library's goroutine. An error ends the request.
 	Emit func(llm.Chunk) error
 

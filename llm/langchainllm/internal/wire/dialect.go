@@ -40,7 +40,7 @@ func (d Dialect) Encode(r llm.Request, extra []string) (Body, error) {
 	return nil, nil
 }
 
-// asks reports whether a request is a question to a model.
+// asks reports whether a request asks a model for a reply in this dialect.
 func (d Dialect) asks(req *http.Request) bool {
 	if req.Method != http.MethodPost || req.Body == nil {
 		return false

@@ -25,7 +25,7 @@ func settleGemini(body object, r *llm.Request) {
 	}
 }
 
-// geminiConfig removes the library's own defaults, and sets the options that it lacks.
+// geminiConfig removes the library's own defaults, and sets the options that the library does not send.
 func geminiConfig(config object, r *llm.Request) {
 	delete(config, "topK")
 	set(config, "temperature", r.Temperature)

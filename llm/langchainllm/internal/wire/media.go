@@ -21,7 +21,7 @@ type media struct {
 	url      string
 }
 
-// image reports whether it is an image.
+// image reports whether the content is an image.
 func (m media) image() bool {
 	return strings.HasPrefix(m.mimeType, "image/") || m.mimeType == "" && m.partType == llm.PartImage
 }

@@ -73,7 +73,7 @@ func unreadable(err error, call *Call) {
 	ended(err, call)
 }
 
-// ended records the end of a stream. It is a failure unless the reply was complete.
+// ended records the end of a stream. The end is a failure unless the reply was complete.
 func ended(err error, call *Call) {
 	switch {
 	case !errors.Is(err, io.EOF):

@@ -73,8 +73,8 @@ const minKey = 8
 // hidden is the text that replaces a key in an error.
 const hidden = "[key]"
 
-// refusal reads a reply with an error status. The libraries lose its code, and in some forms
-// its message.
+// refusal records the error in a reply with an error status. The libraries lose the code of the
+// error, and for some forms of the body its message.
 func refusal(resp *http.Response, call *Call, decoded bool) (*http.Response, error) {
 	if call.Dialect == Gemini && resp.StatusCode == http.StatusServiceUnavailable {
 		// Google's client would retry after status 503 for ten minutes. Hide the status,
