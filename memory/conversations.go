@@ -33,8 +33,8 @@ func NewSessionID() string { return uuid.New() }
 type Turn struct {
 	// Session is the ID of the session. Empty means a new session.
 	Session string
-	// Messages are the messages of the turn, in order, or the whole conversation so far: messages whose ID
-	// the session already has are not stored again. A message without an ID gets one, and is always new.
+	// Messages are the messages of the turn, in order, or of the whole conversation so far. A message whose ID
+	// the session already has is not stored again. A message without an ID gets one, and is always new.
 	Messages []llm.Message
 	// Mode selects the messages that are stored.
 	Mode Mode

@@ -327,9 +327,9 @@ func (m *Memory) Clear(ctx context.Context, q FactQuery) (int, error) {
 	return n, err
 }
 
-// Erase removes the facts that a query selects, in batches, as [Memory.Clear] does, but removes their histories
-// too. It returns the number of facts. The facts that they superseded stay, unless the query selects them too;
-// see [driver.FactQuery.Closed]. Erase does not find deleted facts: [Memory.Forget] removes their histories.
+// Erase removes the facts that a query selects, and their histories, in batches. Without a Limit it removes all
+// of them. It returns the number of facts. Facts that they superseded stay, unless the query selects them too; see
+// [driver.FactQuery.Closed]. Erase does not find deleted facts: [Memory.Forget] removes their histories.
 //
 // Unlike [Memory.Forget], Erase does not reject older turns later: an erased fact can be learned again from a
 // queued turn, or from a stored conversation.

@@ -103,8 +103,8 @@ func (n Namespace) List(ctx context.Context, q ValueQuery) iter.Seq2[Item, error
 	}
 }
 
-// Namespaces yields the namespaces with values, among this namespace and the namespaces within it, in the
-// byte order of their labels. Each result has all labels, and begins with the labels of this namespace.
+// Namespaces yields this namespace and the namespaces within it, if they have values, in the byte order of
+// their labels. Each result has all labels, beginning with the labels of this namespace.
 func (n Namespace) Namespaces(ctx context.Context, q NamespaceQuery) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
 		err := n.check()

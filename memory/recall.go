@@ -54,9 +54,9 @@ func (f RerankerFunc) Rerank(ctx context.Context, query string, texts []string) 
 // Recall returns the facts that fit the text of a question best, the best first. At most one filter may be
 // given. A fact that does not fit the text at all is not found.
 //
-// If the text has no words or symbols, Recall returns the newest facts. If it has only stop words, as in "who
-// are you", and there is no embedder, it finds facts that have them in a name ("The Who"). If no fact has
-// them, Recall returns the newest facts.
+// If the text has no words or symbols, Recall returns the newest facts. If the text has only stop words, as in
+// "who are you", and there is no embedder, Recall finds facts that have these words in a name ("The Who"), or else
+// returns the newest facts.
 func (m *Memory) Recall(ctx context.Context, q Question, only ...FactFilter) ([]Hit[Fact], error) {
 	found, err := m.recall(ctx, q, only)
 	if err != nil {

@@ -23,7 +23,7 @@ var (
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrformat.
 	ErrFormat = errors.New("not an export of a memory")
 	// ErrTruncated means that lines of an export are missing, usually at its end. The items before them are
-	// stored, except a last document or conversation, which may have more lines. The text of the error names
+	// stored, except for a last document or conversation that may be incomplete. The text of the error names
 	// the line.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#memoryerrtruncated.
 	ErrTruncated = errors.New("lines of the export are missing; import the whole file again")

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// profileNamespace is the label of the namespace of profiles. Programs in SQL use it too.
+// profileNamespace is the label of the namespace of profiles. SQL programs use the same label.
 const profileNamespace = "weft.profile"
 
 // Profile returns the namespace of a user's profile: one JSON object under each key, such as "settings".

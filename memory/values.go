@@ -66,9 +66,9 @@ type Entry struct {
 
 // A Batch is a list of reads and a list of writes.
 type Batch struct {
-	// Get are the values to read. They are read before anything is written.
+	// Get lists the values to read. They are read before anything is written.
 	Get []Address
-	// Write are the values to put and to remove, in order, all or none.
+	// Write lists the values to put or remove, in order. Either all writes succeed or none.
 	Write []Entry
 }
 

@@ -117,8 +117,8 @@ func TestForgetToolErasesAFactAndItsPast(t *testing.T) {
 }
 
 // TestCorrectionsNeedTheUsersWords proves that a fact is neither removed nor replaced if the call has no quote of the user,
-// if no fact has the given text, or if the model has read a tool result in the turn. A result of recall_memory does not
-// prevent it.
+// if no fact has the given text, or if the model has read a tool result in the turn. Results of recall_memory do not
+// count.
 func TestCorrectionsNeedTheUsersWords(t *testing.T) {
 	t.Parallel()
 	recall := llmtest.Call(agentmemory.RecallTool, `{"query":"Athens"}`)

@@ -1,4 +1,4 @@
-// Package agentmemory adds memory to an agent. It puts known facts into the prompt, learns facts
+// Package agentmemory adds memory to an agent: it puts known facts into the prompt, learns facts
 // from each turn after its answer, and gives the model tools to store and look up facts.
 //
 //	kit, err := agentmemory.New(agentmemory.Options{Facts: m, Learner: learner, Logger: slog.Default()})

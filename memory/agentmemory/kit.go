@@ -82,7 +82,7 @@ type Options struct {
 	// Messages is the channel of the conversation in a graph of your own. Nil means
 	// [agent.Messages]. [Kit.Middleware] uses the channel of its agent.
 	Messages *state.KeyedChannel[llm.Message]
-	// Logger receives failures of memory, and turns that have no scope. Nil means no log.
+	// Logger logs each failure of memory, and each turn without a scope. Nil means no log.
 	Logger *slog.Logger
 }
 
@@ -361,7 +361,7 @@ func addToSystem(r *llm.Request, text string) {
 
 // Review learns a turn, for a graph of your own with [Kit.Channels]. It passes a turn with its
 // answer to the learner before the step is stored. The key of the turn is the same if the step runs
-// again. Turns that the queue does not accept are in the update, and so are stored with the step.
+// again. The update has the turns that the queue does not accept, so the step stores them.
 func (k *Kit) Review(ctx context.Context, s state.View, reply *llm.Message) (state.Update, error) {
 	return k.review(ctx, k.options.Messages, s, reply)
 }

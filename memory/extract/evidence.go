@@ -55,7 +55,7 @@ func (q Quote) metadata() (json.RawMessage, error) {
 
 // quote returns the first span of the user's words that equals the given words in Unicode NFC
 // with each run of white space as one space. It returns false if there is no such span, or if
-// the words have only marks.
+// the words have only punctuation.
 func (t *Turn) quote(words string) (Quote, bool) {
 	wanted := strings.TrimSpace(newAligned(words).text)
 	if !strings.ContainsFunc(wanted, func(r rune) bool { return !unicode.IsPunct(r) && !unicode.IsSpace(r) }) {

@@ -143,7 +143,7 @@ func TestBusyTenantParksNoTurn(t *testing.T) {
 	})
 }
 
-// crowded is a store that rejects a number of calls.
+// crowded is a store whose first calls of Apply return ErrBusy. left is the remaining number of these calls.
 type crowded struct {
 	driver.FactStore
 	left atomic.Int64

@@ -253,7 +253,7 @@ func (m *Documents) remove(b *sourceRow) {
 	m.alive -= len(b.rows)
 }
 
-// sweep removes deleted rows from the index when it has more deleted rows than others.
+// sweep removes deleted rows from the index if there are at least 100, and at least as many as other rows.
 func (m *Documents) sweep() {
 	if m.dead < m.alive || m.dead < 100 {
 		return

@@ -228,8 +228,8 @@ func (r *ingest) begin(ctx context.Context, d Document, err error) *work {
 	return w
 }
 
-// read reads the text of a document. An extractor also sets its format, and its title if the
-// caller did not.
+// read reads the text of a document. An extractor also sets the format of the document, and the
+// title if the caller did not.
 func (w *work) read(ctx context.Context, d *Document, most int64) error {
 	got, err := d.read(ctx, most)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 
 var acme = memory.Scope{Tenant: "acme"}
 
-// words is an embedder whose vectors show the words of a text. It counts its calls and
-// texts.
+// words is an embedder whose vectors count the words of a text by their hashes. It counts its
+// calls and texts.
 type words struct {
 	model          string
 	calls, texts   atomic.Int64

@@ -28,7 +28,7 @@ func (b *Base) Scopes(ctx context.Context) iter.Seq2[memory.Scope, error] {
 // Reindex updates the terms of stored chunks that another program or an older version of this module has
 // written. It needs neither the documents nor an embedder. It returns the number of changed chunks, and
 // can be stopped at any time and called again. It returns [memory.ErrInvalid] if the store is not a
-// [driver.Reindexer]; [Base.Ingest] updates the terms there.
+// [driver.Reindexer]. In this case, [Base.Ingest] updates the terms.
 func (b *Base) Reindex(ctx context.Context, q Query) (int, error) {
 	n, err := 0, q.Validate()
 	if err == nil {

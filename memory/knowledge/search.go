@@ -17,8 +17,8 @@ import (
 
 // A Filter restricts the documents in which [Base.Search] searches, and adds context to its passages.
 type Filter struct {
-	// URIs keeps the documents with one of at most 1000 URIs. Nil means all. Prefix keeps the documents
-	// whose URI begins with it.
+	// URIs keeps the documents with one of these URIs, at most 1000. Nil means all. Prefix keeps the
+	// documents whose URI begins with it.
 	URIs   []string
 	Prefix string
 	// Where keeps the documents whose metadata meet all conditions.
@@ -125,8 +125,8 @@ func (b *Base) hits(ctx context.Context, q *search.Question, s *driver.ChunkSear
 	return results, left, nil
 }
 
-// neighbours adds neighbours to results while tokens are left: the nearest first, for the best result
-// first.
+// neighbours adds to each result its neighbours, as long as tokens are left. It begins with the best result, and
+// with the nearest neighbours of a result.
 func (b *Base) neighbours(ctx context.Context, results []memory.Hit[Passage], n, left int) error {
 	if n == 0 || len(results) == 0 {
 		return nil

@@ -17,7 +17,7 @@ func BenchmarkTerms(b *testing.B) {
 	}
 }
 
-// candidates are 400 documents of 40 terms with vectors of 768 numbers.
+// candidates returns a query, its vector, and 400 documents of 40 terms with vectors of 768 numbers.
 func candidates() (query []string, vector []float32, list []rank.Doc) {
 	random := rand.New(rand.NewPCG(1, 2))
 	words := rank.Distinct(rank.Terms(strings.Repeat("tea coffee green bike morning paint wall garden house music water friend city train winter summer ", 1)))

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/rank"
 )
 
-// The words of a line are forms of one word: each finds the others.
+// Each string lists forms of one word. Each form finds the others.
 var forms = []string{
 	"study studies studied studying", "make makes making", "use uses used using", "plan plans planned planning", "plane planes",
 	"change changes changed changing", "house houses housed housing", "open opens opened opening", "delete deletes deleted deleting",

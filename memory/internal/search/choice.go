@@ -35,8 +35,8 @@ func Unscored(n int) *Candidates {
 	return &Candidates{Docs: make([]rank.Doc, n), Scores: make([]rank.Score, n)}
 }
 
-// Choose returns the positions of the hits, the best first, and the remaining number of MaxTokens. It
-// sets Rank and Reranked of their scores.
+// Choose returns the positions of the hits, the best first, and the number of tokens that remain of MaxTokens. It
+// sets Rank and Reranked in the scores of the hits.
 func (q *Question) Choose(ctx context.Context, c *Candidates) (hits []int, left int, err error) {
 	order := rank.Order(c.Scores)
 	if q.MinSimilarity != 0 {

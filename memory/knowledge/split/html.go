@@ -193,7 +193,7 @@ func (r *htmlReader) entity(at, end int) int {
 	}
 	text := stdhtml.UnescapeString(r.source[at:stop])
 	_, first := utf8.DecodeRuneInString(text)
-	for len(text) > first && text[len(text)-1] == r.source[stop-1] { // the text after a reference without ;
+	for len(text) > first && text[len(text)-1] == r.source[stop-1] { // leave out the text after a reference without ;
 		stop--
 		text = text[:len(text)-1]
 	}
@@ -286,7 +286,8 @@ func (r *htmlReader) startBlock(name string) {
 	r.part()
 }
 
-// startCell starts a part of a table or a list. It returns false for other elements.
+// startCell starts a part of a table or a list. It returns false for other elements, and outside of
+// tables and lists.
 func (r *htmlReader) startCell(name string) bool {
 	switch name {
 	case "td", "th":

@@ -26,7 +26,7 @@ type level struct {
 	name    [2]int // offsets of the name of the open field
 }
 
-// parseJSON returns nil for text that is neither one JSON value nor one on each line.
+// parseJSON parses one JSON value, or one on each line. It returns nil for any other text.
 func parseJSON(source string) *parsed {
 	r := jsonReader{rewriting: rewriting{source: source}, parsed: &parsed{}, at: skipMark(source)}
 	switch {
