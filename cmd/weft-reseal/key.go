@@ -37,7 +37,7 @@ func readKey(text string, getenv func(string) string) (id string, key []byte, er
 	return id, key, nil
 }
 
-// decodeKey returns nil if data is not a key.
+// decodeKey returns the key in data: raw bytes, hexadecimal or base64. It returns nil if data is no key.
 func decodeKey(data []byte) []byte {
 	if len(data) == checkpoint.KeySize {
 		return data

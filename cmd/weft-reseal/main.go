@@ -19,7 +19,7 @@
 //
 // Stop the runs that use the store first. Threads that a run holds are skipped. If the
 // command is interrupted, run it again: no data is lost, but one thread may be missing
-// until then. Progress is written to standard error.
+// until the next run. The command writes its progress to standard error.
 //
 // The exit code is 0 when every thread has the newest key and form, 1 when a thread
 // could not be encrypted again or the store could not be used, 2 for wrong usage, and 3
@@ -88,7 +88,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stderr 
 	return exitFailed
 }
 
-// say writes a line. There is nobody to report an error to if that fails.
+// say writes a line. It ignores an error, because there is nothing left to report the error to.
 func say(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(w, "weft-reseal: "+format+"\n", args...)
 }
@@ -97,8 +97,8 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*comman
 	c := &command{keys: checkpoint.KeyRing{Keys: map[string][]byte{}}}
 	flags := flag.NewFlagSet("weft-reseal", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	// Keys are read after parsing: the flag package prints a value that it refuses, and
-	// that may be a key.
+	// Read the keys after parsing: if the function of a flag returns an error, the flag
+	// package prints the value, which may be a key.
 	var keys []string
 	flags.Func("key", "`ID=file:PATH` or ID=env:NAME of a key; repeat it for each key", func(text string) error {
 		keys = append(keys, text)
@@ -114,7 +114,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (*comman
 		flags.PrintDefaults()
 	}
 	if err := flags.Parse(args); err != nil {
-		return nil, flag.ErrHelp // the flag set has reported it
+		return nil, flag.ErrHelp // the flag set has printed the error
 	}
 	c.address = flags.Arg(0)
 	if c.address == "" {

@@ -23,7 +23,7 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// TestMain lets the test binary be the command, so that a test can kill it.
+// TestMain runs the command in place of the tests if WEFT_RESEAL_TEST_COMMAND is 1, so that a test can kill the command.
 func TestMain(m *testing.M) {
 	if os.Getenv("WEFT_RESEAL_TEST_COMMAND") == "1" {
 		main()
@@ -74,7 +74,7 @@ func sealed(t *testing.T, s checkpoint.Store, id string, key []byte) *checkpoint
 	return e
 }
 
-// A content is everything that can be read of a store.
+// A content has the ids of the threads of a store, and all their checkpoints.
 type content struct {
 	Threads     []string
 	Checkpoints []checkpoint.Checkpoint
@@ -171,7 +171,8 @@ func TestResealsPostgres(t *testing.T) {
 	assert.Contains(t, out.String(), "not migrated")
 }
 
-// The command is killed after some threads, and run again, until it is done.
+// The test kills the command after some threads and starts it again, several times. The last run completes, and the
+// content of the store is unchanged.
 func TestContinuesAfterBeingKilled(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "old.db")
@@ -205,8 +206,8 @@ func TestContinuesAfterBeingKilled(t *testing.T) {
 	assert.Equal(t, want, contentOf(t, sealed(t, s, "new", newKey)))
 }
 
-// runAndKill kills the command after so many lines of progress. It reports false if the
-// command ended before.
+// runAndKill starts the command and kills it after the given number of lines of progress. It
+// returns false if the command succeeded before.
 func runAndKill(t *testing.T, args []string, lines int) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

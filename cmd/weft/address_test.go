@@ -34,7 +34,7 @@ func TestADatabaseIsNamedByKeysAndValuesOrAnySpellingOfTheScheme(t *testing.T) {
 	}
 }
 
-// The memory of the studio has an address of its own.
+// The flag -memory of weft studio takes another address than -db. No error contains the password of this address.
 func TestTheAddressOfAMemoryStaysSecret(t *testing.T) {
 	t.Parallel()
 	file := sqliteFile(t)

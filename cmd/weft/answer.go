@@ -70,7 +70,8 @@ func runAnswer(ctx context.Context, args []string, std *streams) (err error) {
 	return nil
 }
 
-// answerStored says what follows from an answer in a database.
+// answerStored prints that the next run of the thread uses the stored answer. If the prompt has no schema, it also prints
+// that the answer is unchecked.
 func (c *call) answerStored(prompt json.RawMessage) {
 	if !stored.HasSchema(prompt) {
 		say(c.out, "The answer is stored unchecked, because the question has no schema. The next run of the thread uses it, and fails if the node cannot read it.")
@@ -79,8 +80,8 @@ func (c *call) answerStored(prompt json.RawMessage) {
 	say(c.out, "The answer is stored. The next run of the thread uses it.")
 }
 
-// replaceAnswer replaces an answer that no finished task has used. If the question is not named, or has no such answer, it returns
-// an error that begins with none and says which questions have one.
+// replaceAnswer replaces an answer that no finished task has used. If question is empty or has no such answer, replaceAnswer
+// returns the error none, extended by the questions that have such an answer.
 func (c *call) replaceAnswer(ctx context.Context, t *storedThreads, thread, question string, value json.RawMessage, none error) error {
 	answered, err := t.answered(ctx, thread)
 	if err != nil {
@@ -114,7 +115,8 @@ func (t *storedThreads) answered(ctx context.Context, thread string) (map[string
 // answerTime is how long the command waits for the end of the run that uses an answer.
 const answerTime = 10 * time.Second
 
-// followAnswer waits for the end of the run that uses an answer, and says how the thread stands then.
+// followAnswer waits for the end of the run that uses an answer, and prints the status of the thread after the run. It returns
+// an error if the run did not succeed.
 func (c *call) followAnswer(ctx context.Context, t *servedThreads, thread string) error {
 	r, err := t.newestRun(ctx, thread)
 	switch {
@@ -145,7 +147,7 @@ func (c *call) followAnswer(ctx context.Context, t *servedThreads, thread string
 	return nil
 }
 
-// newestRun returns the newest run of a thread when it has ended, or after a while. It returns nil if there is none.
+// newestRun returns the newest run of a thread, or nil if there is none. It waits for the end of the run for up to answerTime.
 func (t *servedThreads) newestRun(ctx context.Context, thread string) (*runView, error) {
 	list, err := t.c.runs(ctx, map[string]any{"thread_id": thread}, 1)
 	if err != nil || len(list) == 0 {
@@ -168,7 +170,7 @@ func (t *servedThreads) newestRun(ctx context.Context, thread string) (*runView,
 	return r, nil
 }
 
-// openQuestion returns the question with an id, or the only one.
+// openQuestion returns the open question with the given id. If id is empty, it returns the only open question.
 func openQuestion(v *threadView, id string) (*question, error) {
 	var ids []string
 	for i := range v.Questions {
@@ -194,7 +196,7 @@ func (t *storedThreads) answer(ctx context.Context, thread, question string, val
 	return nil
 }
 
-// answer gives the answer to the server. Its errors of commands come with status 200.
+// answer sends the answer to the server. The server reports the error of a command in a response with the status 200.
 func (t *servedThreads) answer(ctx context.Context, thread, question string, value json.RawMessage) error {
 	var result struct {
 		Error   string `json:"error"`

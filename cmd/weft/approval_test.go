@@ -36,7 +36,7 @@ func desk(t *testing.T, store checkpoint.Store) *graph.Graph {
 	return g
 }
 
-// The command shows the hash of a question in full, and stores only the decision about the call that it shows.
+// weft threads show prints the full hash of a question, and weft threads answer stores only a valid decision with this hash.
 func TestAnApprovalIsAnsweredWithTheHashThatIsShown(t *testing.T) {
 	t.Parallel()
 	for name, p := range places(t) {
@@ -65,8 +65,8 @@ func TestAnApprovalIsAnsweredWithTheHashThatIsShown(t *testing.T) {
 	}
 }
 
-// A question that an older version has stored, without a schema, is open again after any answer that the
-// agent cannot use.
+// An older version stored questions without a schema, so nothing checks an answer. If the agent cannot use the answer,
+// the question is open again.
 func TestAnApprovalWithoutASchemaIsOpenAgainAfterAWrongAnswer(t *testing.T) {
 	t.Parallel()
 	for name, p := range places(t) {

@@ -18,12 +18,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// through puts a handler between a terminal and its server. The handler gets the server.
+// through passes the requests of a terminal to handle, which can forward them to the server of the terminal.
 func (m *terminal) through(handle func(w http.ResponseWriter, r *http.Request, server http.Handler)) {
 	m.t.Helper()
 	u, err := url.Parse(m.words["http://127.0.0.1:8123"])
 	require.NoError(m.t, err)
-	server := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }} // without the headers of a proxy
+	server := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }} // sends no X-Forwarded headers
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handle(w, r, server) }))
 	m.t.Cleanup(h.Close)
 	m.env = map[string]string{"WEFT_SERVER": h.URL}
@@ -33,7 +33,7 @@ func isStart(r *http.Request) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/runs")
 }
 
-// The server starts a run, and its answer is lost. The request that is sent again finds the run.
+// The server starts a run, and its response is lost. The command repeats the request, and the server starts no second run.
 func TestALostAnswerStartsNoSecondRun(t *testing.T) {
 	t.Parallel()
 	m := serve(t)
@@ -77,7 +77,8 @@ func TestTheServerSaysWhyAThreadIsBusy(t *testing.T) {
 	assert.Contains(t, out, "busy: the server refuses: The thread is being deleted.", errs)
 }
 
-// The server does not answer when the command looks for threads that the first list has missed.
+// When all runs have ended, the command lists the threads again, to find threads that the first list missed. If the server
+// does not answer this request, the command repeats it.
 func TestTheLastListIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	m := serve(t)

@@ -50,8 +50,8 @@ func (c *call) asJSON() *call {
 	return c
 }
 
-// parse reads the command line. The names are those of the arguments: "NAME" is required, "[NAME]" can
-// be left out, and "[NAME...]" stands for any number. Flags may follow arguments.
+// parse reads the command line. names describes the arguments: "NAME" is required, "[NAME]" can
+// be left out, and "[NAME...]" stands for any number of arguments. Flags may follow arguments.
 func (c *call) parse(args []string, names ...string) error {
 	for {
 		err := c.flags.Parse(args)
@@ -78,7 +78,7 @@ func (c *call) parse(args []string, names ...string) error {
 	return errors.Join(c.count(names), c.complete())
 }
 
-// unknown is the error of a flag that the command does not have.
+// unknown returns the error for a flag that the command does not have. For -db and -server, the error names the other one.
 func (c *call) unknown(err error) error {
 	switch text := err.Error(); {
 	case strings.HasSuffix(text, "not defined: -db"):
@@ -102,7 +102,7 @@ func (c *call) count(names []string) error {
 	return nil
 }
 
-// complete takes what no flag says from the environment, and refuses flags that do not fit together.
+// complete sets the store from the environment if no flag names one. It returns an error if flags conflict or no store is named.
 func (c *call) complete() error {
 	s := &c.source
 	s.getenv = c.getenv
@@ -126,7 +126,7 @@ func (c *call) complete() error {
 	return nil
 }
 
-// noSource is the error of a call that names no store.
+// noSource returns the error for a call that names no store. The arguments report whether the command has -db and -server.
 func noSource(db, server bool) error {
 	switch {
 	case db && server:
@@ -170,7 +170,7 @@ type span time.Duration
 
 func (s *span) String() string { return time.Duration(*s).String() }
 
-// Set reads the text of a flag.
+// Set parses the value of a flag.
 func (s *span) Set(text string) error {
 	days, isDays := strings.CutSuffix(text, "d")
 	if isDays {

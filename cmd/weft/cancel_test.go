@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// Two servers over the same records do not share a queue: only the first executes the run.
+// Two servers store their runs in the same place and do not share a queue. Only the first server executes the run.
 func TestAServerThatDoesNotExecuteARunCannotCancelIt(t *testing.T) {
 	t.Parallel()
 	records := memruns.New()
@@ -72,7 +72,8 @@ func TestAUserWhoMayOnlyReadARunCannotCancelIt(t *testing.T) {
 	assert.Equal(t, exitDone, code, errs)
 }
 
-// A run may end by itself while the server is told to cancel it, and a server may remove it.
+// A run may end by itself before the server cancels it, and the server may remove the ended run. The command succeeds, and
+// prints the status with which the run ended if it is known.
 func TestTheEndOfACancelledRunIsThatOfItsRecord(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, after, run, thread string }{

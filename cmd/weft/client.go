@@ -20,10 +20,10 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A source names where a command reads: a database, or a server.
+// A source names the database or the server that a command uses.
 type source struct {
 	address
-	keys              string // a file
+	keys              string // the path of the file with the keys
 	server, tokenFile string
 	getenv            func(string) string
 }
@@ -34,7 +34,7 @@ type client struct {
 	token string
 	http  *http.Client
 	close func() error
-	queue func(ctx context.Context) (runs.QueueStats, error) // of the database; it may be nil
+	queue func(ctx context.Context) (runs.QueueStats, error) // reads the queue in the database; nil without one
 }
 
 // client returns a client of the server.
@@ -58,7 +58,7 @@ func (s *source) client() (*client, error) {
 	return c, nil
 }
 
-// inProcess returns a client of a server over a database, which can only be read.
+// inProcess returns a client of a read-only server in this process, which reads a database.
 func inProcess(db *store) (*client, error) {
 	s, err := server.New(server.Options{Runs: db.runs, Stored: db.checkpoints, ReadOnly: true})
 	if err != nil {
@@ -70,7 +70,7 @@ func inProcess(db *store) (*client, error) {
 	}, nil
 }
 
-// open returns a client of the server, or of the database.
+// open returns a client of the server that -server names, or of a server in this process that reads the database.
 func (s *source) open(ctx context.Context) (*client, error) {
 	if s.server != "" {
 		return s.client()
@@ -99,7 +99,7 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// An answer is what a handler has written.
+// An answer is the response that a handler has written.
 type answer struct {
 	header http.Header
 	status int
@@ -110,22 +110,22 @@ func (a *answer) Header() http.Header         { return a.header }
 func (a *answer) WriteHeader(status int)      { a.status = status }
 func (a *answer) Write(b []byte) (int, error) { return a.body.Write(b) }
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer is the maximum number of bytes that the client reads of a response.
 const maxAnswer = 256 << 20
 
-// maxLimited is how often a request is sent again that exceeds a limit of the user.
+// maxLimited is the maximum number of times that the client sends a request that exceeds a limit of the user.
 const maxLimited = 5
 
-// longestPause bounds the pause before a request is sent again.
+// longestPause is the longest pause before the client repeats a request. If the server names a longer one, the request fails.
 const longestPause = time.Minute
 
-// call sends a request with a JSON body, unless it is nil, and reads the JSON of the answer into out. A request that
-// exceeds a limit of the user is sent again at the time that the server names.
+// call sends a request with body as JSON, or with no body if body is nil, and decodes the JSON of the response into out. If
+// the request exceeds a limit of the user, call repeats it after the pause that the server names.
 func (c *client) call(ctx context.Context, method, path string, body, out any) error {
 	return c.callWithKey(ctx, "", method, path, body, out)
 }
 
-// callWithKey is like call, for a request that the server obeys once for its key.
+// callWithKey is like call, with an idempotency key: the server executes only one of several requests with the same key.
 func (c *client) callWithKey(ctx context.Context, key, method, path string, body, out any) error {
 	var data []byte
 	if body != nil {
@@ -186,16 +186,16 @@ func (c *client) send(ctx context.Context, key, method, path string, body []byte
 	return nil
 }
 
-// A statusError is the refusal of a server.
+// A statusError is the error of a response whose status is not a success.
 type statusError struct {
 	status int
 	text   string
-	after  time.Duration // after which the server takes the request, if it says so
+	after  time.Duration // the time after which the client may repeat the request; 0 if unknown
 }
 
 func (e *statusError) Error() string { return e.text }
 
-// refused returns the error of an answer.
+// refused returns the error for a response whose status is not a success.
 func refused(resp *http.Response, data []byte) error {
 	var b struct {
 		Detail string `json:"detail"`
@@ -208,28 +208,28 @@ func refused(resp *http.Response, data []byte) error {
 	if resp.StatusCode == http.StatusUnauthorized {
 		text += " Give a token in $WEFT_TOKEN or by -token-file."
 	}
-	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // it may be missing
+	seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // 0 if the header is missing
 	return &statusError{resp.StatusCode, text, time.Duration(seconds) * time.Second}
 }
 
-// temporary reports whether the server may take the same request later.
+// temporary reports whether the same request may succeed later.
 func (e *statusError) temporary() bool {
 	switch e.status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout:
 		return true
 	case http.StatusConflict:
-		return e.after > 0 // a request with the same key has not been answered yet
+		return e.after > 0 // the server has not yet answered an earlier request with the same key
 	}
 	return false
 }
 
 func isMissing(err error) bool { return hasStatus(err, http.StatusNotFound) }
 
-// hasStatus reports whether a server has refused a request with one of these statuses.
+// hasStatus reports whether err is the error of a response with one of these statuses.
 func hasStatus(err error, statuses ...int) bool {
 	e, ok := errors.AsType[*statusError](err)
 	return ok && slices.Contains(statuses, e.status)
 }
 
-// keepHost does not follow redirects: another host would get the token.
+// keepHost makes the client return a redirect and not follow it, because another host would get the token.
 func keepHost(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

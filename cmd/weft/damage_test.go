@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// damage is a statement that damages order-2: its newest checkpoint, or a pending write.
+// damage has two statements that damage order-2: its newest checkpoint, or a pending write.
 var damage = map[string]string{
 	"checkpoint": "UPDATE cp_step SET control = zeroblob(length(control)) WHERE key / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'order-2')",
 	"write":      "UPDATE cp_pending SET data = zeroblob(length(data)) WHERE step / 4294967296 = (SELECT key FROM cp_thread WHERE id = 'order-2')",
@@ -67,7 +67,7 @@ func checkDamaged(t *testing.T, file string) {
 	assert.Equal(t, exitDone, code, errs)
 }
 
-// Prune goes on after a damaged thread, and then fails with its name.
+// Prune skips a damaged thread and prunes the others. Its error names the damaged thread.
 func TestADamagedThreadDoesNotStopThePruningOfTheOthers(t *testing.T) {
 	t.Parallel()
 	file := sqliteFile(t)
@@ -78,7 +78,7 @@ func TestADamagedThreadDoesNotStopThePruningOfTheOthers(t *testing.T) {
 	assert.Contains(t, errs, `thread "order-2": `)
 }
 
-// The first thread tells whether the keys fit. If it is damaged, the next one does.
+// The command decrypts one thread to check whether the keys fit. If the first thread is damaged, it decrypts the next one.
 func TestADamagedThreadDoesNotHideThatTheKeysFit(t *testing.T) {
 	t.Parallel()
 	d := &doctor{}
@@ -89,7 +89,7 @@ func TestADamagedThreadDoesNotHideThatTheKeysFit(t *testing.T) {
 	assert.Contains(t, out, "order-4  running")
 }
 
-// No import takes a file that is not complete, and the next export creates it again.
+// A failed export removes its incomplete file, so that the next export can create the file.
 func TestAnExportThatFailsLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "threads.jsonl")

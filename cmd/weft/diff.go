@@ -17,7 +17,7 @@ changed. Without TO it is the newest checkpoint, and without FROM the parent of 
 the ids of the checkpoints.
 `
 
-// A change is a difference of two states.
+// A change is a difference between two states.
 type change struct {
 	Op   string          `json:"op"`   // "+", "-" or "~"
 	Path string          `json:"path"` // such as messages[2].text
@@ -65,7 +65,7 @@ func runDiff(ctx context.Context, args []string, std *streams) (err error) {
 	return nil
 }
 
-// ends returns the ids of the two checkpoints. An empty one stands for the state of a new thread.
+// ends returns the ids of the two checkpoints to compare. An empty id stands for the state of a new thread.
 func (c *call) ends(ctx context.Context, t threads) (from, to string, err error) {
 	given := append(slices.Clone(c.args[1:]), "", "")
 	from, to = given[0], given[1]
@@ -102,7 +102,7 @@ func (c *call) printChange(d *change) {
 	}
 }
 
-// differences returns the differences of two states, in the order of the channels.
+// differences returns the differences between two states, in the order of the channel names.
 func differences(from, to map[string]json.RawMessage) []change {
 	var out []change
 	compareObjects("", from, to, &out)

@@ -27,7 +27,7 @@ for a moment; a run that begins at that moment is refused.
   PostgreSQL       pooler, rights of the role, leases, parked threads, pgvector, row-level security
 `
 
-// errFaults is returned if there are faults, after they were printed.
+// errFaults is returned if the command has found faults and printed them.
 var errFaults = errors.New("there are faults")
 
 // A finding is the result of one check.
@@ -44,11 +44,11 @@ type finding struct {
 type doctor struct {
 	address
 	keys   string
-	role   string // whose rights are examined
+	role   string // the PostgreSQL role whose rights are checked
 	now    func() time.Time
 	free   func(folder string) (uint64, error)
 	sample int
-	idle   time.Duration // a thread that has stored nothing for so long does not make progress
+	idle   time.Duration // how long a thread may store nothing, or a run may wait, without a fault
 	found  []finding
 }
 
@@ -111,7 +111,7 @@ func (d *doctor) ok(check, format string, args ...any) {
 	d.found = append(d.found, finding{Check: check, Text: fmt.Sprintf(format, args...)})
 }
 
-// skip notes a check that was not made.
+// skip adds a finding for a check that was not made.
 func (d *doctor) skip(check, format string, args ...any) {
 	d.found = append(d.found, finding{Check: check, Skipped: true, Text: fmt.Sprintf(format, args...)})
 }
@@ -120,11 +120,11 @@ func (d *doctor) fault(check, remedy, format string, args ...any) {
 	d.found = append(d.found, finding{Check: check, Fault: true, Text: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-// A lessor reports which threads a run holds. With anywhere, and unless -tenant names a tenant, the threads
-// may be those of any tenant.
+// A lessor reports which of the threads are held by a run. If anywhere is true and -tenant names no tenant, it looks for
+// the threads in all tenants.
 type lessor func(ctx context.Context, threads []string, anywhere bool) (held map[string]bool, err error)
 
-// contents checks what is in an open store.
+// contents checks the values, threads and runs of an open store.
 func (d *doctor) contents(ctx context.Context, s *store) {
 	cp, err := decrypted(ctx, s.checkpoints, d.keys)
 	switch {
@@ -138,7 +138,7 @@ func (d *doctor) contents(ctx context.Context, s *store) {
 	case errors.Is(err, checkpoint.ErrDecrypt):
 		d.fault("keys", "give the file with the keys of the program by -keys", "%v", err)
 		return
-	default: // the sample finds it, too
+	default: // reading the sample of threads reports the error
 		cp = s.checkpoints
 	}
 	if d.keys != "" && err == nil {
@@ -156,7 +156,7 @@ func (d *doctor) contents(ctx context.Context, s *store) {
 	d.waiting(ctx, s)
 }
 
-// waiting looks for runs that no server takes.
+// waiting looks for runs that wait because no server executes them.
 func (d *doctor) waiting(ctx context.Context, s *store) {
 	const remedy = "start a server, or more of them; look at its log if it runs"
 	if s.queue != nil {
@@ -196,7 +196,7 @@ func (d *doctor) waiting(ctx context.Context, s *store) {
 		d.fault("queue", "", "the leases cannot be read: %v", err)
 	case len(held) == 0:
 		dead := ""
-		if total.Running > 0 { // the records of a server that has died
+		if total.Running > 0 { // a server has died and left these records
 			dead = fmt.Sprintf("; %s marked as running, and no run holds the thread", counted(total.Running, "run"))
 		}
 		d.fault("queue", remedy, "%s waiting, the first since %s, and none is executed%s", counted(total.Waiting, "run"), short(d.now().Sub(*total.Oldest)), dead)
@@ -205,14 +205,14 @@ func (d *doctor) waiting(ctx context.Context, s *store) {
 	}
 }
 
-// choose returns a random sample of the threads, and the number of all.
+// choose returns a random sample of the threads, and the total number of threads.
 func (d *doctor) choose(ctx context.Context, s checkpoint.Store) (chosen []checkpoint.ThreadInfo, total int, err error) {
 	lister, ok := s.(checkpoint.ThreadLister)
 	if !ok {
 		return nil, 0, errors.ErrUnsupported
 	}
 	for info, err := range lister.ListThreads(ctx, "") {
-		if err != nil && (info.ID == "" || !damaged(err)) { // to read a damaged thread finds its fault
+		if err != nil && (info.ID == "" || !damaged(err)) { // d.read reports the fault of a damaged thread
 			return nil, 0, err
 		}
 		total++
@@ -225,7 +225,7 @@ func (d *doctor) choose(ctx context.Context, s checkpoint.Store) (chosen []check
 	return chosen, total, nil
 }
 
-// read reads the newest checkpoint of each chosen thread with its lineage, and so checks their checksums.
+// read reads the newest checkpoint of each chosen thread with its lineage, which checks their checksums.
 func (d *doctor) read(ctx context.Context, t *storedThreads, chosen []checkpoint.ThreadInfo, total int) {
 	damaged, ahead, checkpoints := []string{}, time.Duration(0), 0
 	var first error
@@ -257,10 +257,10 @@ func (d *doctor) read(ctx context.Context, t *storedThreads, chosen []checkpoint
 	}
 }
 
-// skewLimit is the difference of clocks that is not a fault.
+// skewLimit is the largest difference between two clocks that is not a fault.
 const skewLimit = 5 * time.Second
 
-// some names at most three threads.
+// some returns the first three ids, separated by commas.
 func some(ids []string) string {
 	text := strings.Join(ids[:min(len(ids), 3)], ", ")
 	if len(ids) > 3 {
@@ -269,7 +269,7 @@ func some(ids []string) string {
 	return text
 }
 
-// stuck looks for chosen threads with due tasks that nobody executes.
+// stuck looks for chosen threads with due tasks and without a run.
 func (d *doctor) stuck(ctx context.Context, t *storedThreads, chosen []checkpoint.ThreadInfo, total int, held lessor) {
 	var ids []string
 	for _, info := range chosen {
@@ -322,7 +322,7 @@ func wasCancelled(ctx context.Context, s runs.Store, thread string) (bool, error
 	return len(found) > 0 && found[0].Status == interrupted, err
 }
 
-// grace is the time after which a server has removed what has expired.
+// grace is the time within which a server removes an expired record.
 const grace = time.Hour
 
 // retention looks for records that a server should have removed.

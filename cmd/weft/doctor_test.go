@@ -48,7 +48,7 @@ func faultsOf(t *testing.T, d *doctor) map[string]finding {
 	return faults
 }
 
-// only checks that a store has one fault, with a text and a remedy.
+// only checks that the doctor finds a single fault, by this check, and that its text and remedy contain the arguments.
 func only(t *testing.T, d *doctor, check, text, remedy string) {
 	t.Helper()
 	faults := faultsOf(t, d)
@@ -72,7 +72,7 @@ func sqliteFile(t *testing.T) string {
 	return file
 }
 
-// execute changes a SQLite file behind the back of its store.
+// execute runs SQL statements on a SQLite file, without its store.
 func execute(t *testing.T, file string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", file)
@@ -169,7 +169,7 @@ func insertFor(fn func(t *testing.T, file string)) func(*testing.T, *doctor) {
 	return func(t *testing.T, d *doctor) { t.Helper(); fn(t, d.db) }
 }
 
-// damagePage overwrites the page of an index, of which a store only reads a part.
+// damagePage overwrites the root page of the table cp_label.
 func damagePage(t *testing.T, d *doctor) {
 	t.Helper()
 	db, err := sql.Open("sqlite", d.db)
@@ -203,7 +203,7 @@ func encryptFile(t *testing.T, d *doctor) {
 	require.NoError(t, inner.Close())
 }
 
-// A run that holds a thread makes progress as far as the doctor knows.
+// A thread that a run holds is not stuck for the doctor, even if the run has stored nothing for longer than the idle time.
 func TestDoctorDoesNotCallAThreadStuckThatARunHolds(t *testing.T) {
 	t.Parallel()
 	file := sqliteFile(t)
@@ -217,7 +217,7 @@ func TestDoctorDoesNotCallAThreadStuckThatARunHolds(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// The doctor changes nothing, not even a file of an older form.
+// The doctor changes no file. It does not even migrate an older file.
 func TestDoctorChangesNoFile(t *testing.T) {
 	t.Parallel()
 	file := sqliteFile(t)
@@ -230,7 +230,7 @@ func TestDoctorChangesNoFile(t *testing.T) {
 	assert.Equal(t, before, after)
 }
 
-// A postgresStore is a store of the shop, with a connection that changes it behind its back.
+// A postgresStore is a doctor of a PostgreSQL store, with a connection on which a test changes the tables directly.
 type postgresStore struct {
 	*doctor
 	url, schema string
@@ -305,7 +305,7 @@ func TestDoctorNamesTheFaultsOfAPostgreSQLStore(t *testing.T) {
 	}
 }
 
-// These change the whole database, or need the roles of a Supabase project.
+// The faults of row-level security need the roles of a Supabase project.
 func TestDoctorNamesTheFaultsOfASupabaseProject(t *testing.T) {
 	t.Parallel()
 	p := supabase(t, "weft_doctor")
@@ -354,7 +354,7 @@ func TestDoctorRecognisesATransactionPooler(t *testing.T) {
 	assert.Contains(t, d.found, finding{Check: "pooler", Text: "a pooler in transaction mode: statements are not prepared"})
 }
 
-// Roles belong to the whole server, and so the change is made in a transaction that is not committed.
+// A role belongs to the whole server, so the test changes it in a transaction and rolls the transaction back.
 func TestDoctorNamesARoleToWhichNoPolicyApplies(t *testing.T) {
 	t.Parallel()
 	conn, err := pgx.Connect(t.Context(), supatest.Database(t, nil))

@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// programTables selects relations that migrations have made: of a prefix only if the schema has its table of migrations.
+	// programTables selects the relations of the programs by their names. It requires that the schema also has the migration
+	// table of the prefix, such as cp_migration.
 	programTables = `c.relname ~ '^((cp|river)_|run_(migration|record|log|event|task|open|live)$|mem_(migration|scope|fact|event|job|forgotten|turn|session|message|shelf|source|chunk|value|value_scope|quota)$)'
 		AND EXISTS (SELECT FROM pg_class m WHERE m.relnamespace = c.relnamespace AND m.relname = split_part(c.relname, '_', 1) || '_migration')`
-	// roleQuery has the parameters schema and role. It returns nothing if there is no such role, or else the role, whether it
-	// may use the schema, the number of tables of programs, and whether the role may write one of them.
+	// roleQuery has the parameters schema and role. It returns no row if the role does not exist. Otherwise the row has the
+	// role, whether the role may use the schema, the number of tables of programs, and whether the role may write one of them.
 	roleQuery = `SELECT r.rolname::text, coalesce(bool_and(has_schema_privilege(r.oid, c.relnamespace, 'USAGE')), false), count(c.oid), coalesce(bool_or(
 		has_table_privilege(r.oid, c.oid, 'INSERT') OR has_table_privilege(r.oid, c.oid, 'UPDATE') OR has_table_privilege(r.oid, c.oid, 'DELETE')), false)
 	FROM pg_roles r LEFT JOIN (pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = $1::text)
 		ON c.relkind IN ('r', 'p') AND c.relname !~ '_migration$' AND c.relname <> 'cp_project' AND ` + programTables + `
 	WHERE r.rolname = coalesce(nullif($2::text, ''), current_user) GROUP BY 1`
-	// missingQuery has the parameters schema and role. It returns the rights that the role lacks and programs need. An identity
+	// missingQuery has the parameters schema and role. It returns the rights that programs need and the role lacks. An identity
 	// column needs no right on its sequence.
 	missingQuery = `SELECT c.relname::text, c.relkind = 'S', p.privilege
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, unnest(CASE WHEN c.relkind = 'S' THEN ARRAY['USAGE']
@@ -38,7 +39,7 @@ const (
 	ORDER BY c.relname, p.privilege`
 )
 
-// A right is a right on a table or a sequence.
+// A right is one privilege on a table or a sequence, such as INSERT.
 type right struct {
 	On       string
 	Sequence bool
@@ -47,7 +48,7 @@ type right struct {
 
 func (r right) String() string { return r.Name + " on " + r.On }
 
-// grantsOf returns the statements that give a role rights, which are in the order of their tables.
+// grantsOf returns the statements that grant the missing rights to a role. One statement covers all tables that lack the same rights.
 func grantsOf(missing []right, schema, role string) (statements []string) {
 	type lack struct {
 		rights   string
@@ -75,8 +76,8 @@ func grantsOf(missing []right, schema, role string) (statements []string) {
 	return statements
 }
 
-// grants checks that a role has the rights that programs need: that of -role, or else the role of this connection,
-// unless it reads only.
+// grants checks that a role has the rights that programs need. The role is that of -role, or else the role of this
+// connection. The check skips the role of this connection if that role can only read.
 func (d *doctor) grants(ctx context.Context, db querier) error {
 	var role string
 	var usage, writes bool
@@ -91,7 +92,7 @@ func (d *doctor) grants(ctx context.Context, db querier) error {
 	switch {
 	case role == "":
 		return fmt.Errorf("there is no role %s", d.role)
-	case tables == 0: // the check of the schema says so
+	case tables == 0: // the check of the schema reports the missing tables
 		return nil
 	case !writes && d.role == "":
 		d.skip("grants", "the role %s only reads; -role NAME examines the rights of the role of your programs", role)

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/server/runs/riverqueue"
 )
 
-// The rights of the programs' role are examined by that role itself, and by the owner of the tables with -role.
+// The doctor names the missing rights of a role if it connects as this role, and if it connects as the owner of the tables with -role.
 func TestDoctorNamesTheRightsThatARoleLacks(t *testing.T) {
 	t.Parallel()
 	base, schema := pgtest.DirectURL(t), pgtest.Schema(t)
@@ -69,7 +69,7 @@ func TestDoctorNamesTheRightsThatARoleLacks(t *testing.T) {
 	assert.Contains(t, line(base, "-role", "nobody_at_all"), "FAULT grants the rights of the role cannot be examined: there is no role nobody_at_all")
 }
 
-// The grants of docs/deployment.md give a role what doctor asks for, and leave it no way to change the migrations.
+// The grants of docs/deployment.md give a role all rights that the doctor checks, and no right to change the migration tables.
 func TestTheGrantsOfTheGuideAreEnough(t *testing.T) {
 	t.Parallel()
 	base, schema := pgtest.DirectURL(t), pgtest.Schema(t)
@@ -123,7 +123,7 @@ func TestDoctorExaminesTheRightsOfARoleInASchemaWithoutTables(t *testing.T) {
 	assert.Contains(t, out, "there is no role nobody_at_all", errs)
 }
 
-// The tables of every migration are examined: a new table needs its name in programTables.
+// programTables selects each table that a migration makes. If a migration makes a new table, add its name to programTables.
 func TestDoctorKnowsTheTablesThatMigrationsMake(t *testing.T) {
 	t.Parallel()
 	base, schema := pgtest.DirectURL(t), pgtest.Schema(t)
@@ -149,7 +149,7 @@ func TestMigrationsAreToldWhenTheQueueFails(t *testing.T) {
 	assert.Contains(t, errs, "river")
 }
 
-// A program whose role may not make the tables says which command makes them.
+// If the role of a program has no right to make the tables, the error names the command that makes them.
 func TestAProgramThatMayNotMigrateNamesTheCommand(t *testing.T) {
 	t.Parallel()
 	base, schema := pgtest.DirectURL(t), pgtest.Schema(t)
@@ -162,7 +162,7 @@ func TestAProgramThatMayNotMigrateNamesTheCommand(t *testing.T) {
 	pool, err := pgxpool.New(t.Context(), u.String())
 	require.NoError(t, err)
 	defer pool.Close()
-	for _, place := range []string{schema, schema + "_missing"} { // the role may use neither, and may not make the other
+	for _, place := range []string{schema, schema + "_missing"} { // the role has no right to use the first schema, nor to make the second
 		_, err = pgcheckpoint.Open(t.Context(), u.String(), pgcheckpoint.Options{Schema: place})
 		require.ErrorContains(t, err, "with the role that owns them, by weft threads migrate: ")
 		_, err = pgruns.Open(t.Context(), u.String(), pgruns.Options{Schema: place})

@@ -57,7 +57,7 @@ func (d *doctor) postgres(ctx context.Context) {
 	d.contents(ctx, s)
 }
 
-// connection reports the server, and whether a pooler is in between.
+// connection reports the version of the server, and whether the connection uses a pooler in transaction mode.
 func (d *doctor) connection(ctx context.Context, pool *pgxpool.Pool) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *doctor) connection(ctx context.Context, pool *pgxpool.Pool) error {
 // settingsQuery returns whether the database is a standby, and whether its transactions are read-only.
 const settingsQuery = `SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean`
 
-// writable checks that the database takes writes. It writes into a temporary table, in a transaction that it rolls back.
+// writable checks that the database accepts writes. It writes to a temporary table, in a transaction that it rolls back.
 func (d *doctor) writable(ctx context.Context, pool *pgxpool.Pool) error {
 	var standby, readOnly bool
 	if err := pool.QueryRow(ctx, settingsQuery).Scan(&standby, &readOnly); err != nil {
@@ -111,7 +111,7 @@ func (d *doctor) writable(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// noRight is the code of a statement for which the role has no right.
+// noRight is the error code for a statement that the role has no right to execute.
 const noRight = "42501"
 
 // probe is the number of bytes that weft doctor tries to write.
@@ -181,7 +181,7 @@ func (d *doctor) vector(ctx context.Context, db querier) error {
 	return nil
 }
 
-// older compares the first two numbers of versions.
+// older reports whether a version is older than another. It compares only the first two numbers.
 func older(version, than string) bool {
 	var a, b, c, e int
 	_, err1 := fmt.Sscanf(version, "%d.%d", &a, &b)
@@ -190,8 +190,8 @@ func older(version, than string) bool {
 }
 
 const (
-	// policiesQuery has the parameter schema. It returns the tables of the schema with or without
-	// policies, and whether a user of the project can use them.
+	// policiesQuery has the parameter schema. It returns the tables cp_* of the schema and the tables that a user of the
+	// project can access, each with whether it has a policy and forced row-level security.
 	policiesQuery = `SELECT c.relname, c.relrowsecurity AND c.relforcerowsecurity AND EXISTS (SELECT FROM pg_policy p WHERE p.polrelid = c.oid)
 	FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 	WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p') AND (c.relname LIKE 'cp\_%'
@@ -265,7 +265,7 @@ func (d *doctor) tables(ctx context.Context, pool *pgxpool.Pool) (*store, bool) 
 			s.runs = r
 		case read != nil:
 			err = read
-		case !errors.Is(failed, pgruns.ErrNotMigrated) || contains(names, "001_runs"): // a database without any run has none
+		case !errors.Is(failed, pgruns.ErrNotMigrated) || contains(names, "001_runs"): // a database without any run may lack their tables
 			err = failed
 		}
 	}
@@ -283,16 +283,16 @@ func (d *doctor) tables(ctx context.Context, pool *pgxpool.Pool) (*store, bool) 
 	return nil, false
 }
 
-// leasesQuery has the parameters tenant, or nothing for all tenants, and idle time in seconds. It returns
-// threads with the kind of their fault: a run that died repeatedly without storing anything, one that
-// died, and one that holds its lease and stores nothing.
+// leasesQuery has two parameters: the tenant, or "" for all tenants, and the idle time in seconds. It returns the
+// threads with a fault and the kind of the fault: parked (runs died repeatedly and stored nothing), died (a run died),
+// or hangs (a run holds its lease and has stored nothing for the idle time).
 const leasesQuery = `SELECT CASE WHEN t.tenant = $1::text THEN t.id ELSE t.id || ' (tenant ' || t.tenant || ')' END, CASE WHEN t.until >= clock_timestamp() THEN 'hangs'
 	WHEN s.epoch > 0 AND t.epoch - s.epoch >= 5 THEN 'parked' ELSE 'died' END
 	FROM %s t LEFT JOIN LATERAL (SELECT epoch, time FROM %s WHERE thread = t.key ORDER BY seq DESC LIMIT 1) s ON true
 	WHERE $1::text IN ('', t.tenant) AND t.owner IS NOT NULL
 	AND (t.until < clock_timestamp() OR coalesce(s.time, t.created) < clock_timestamp() - make_interval(secs => $2::float8)) ORDER BY t.tenant, t.id`
 
-// others says how many tenants have threads that are not examined.
+// others reports the number of tenants whose threads the checks data and stuck leave out.
 func (d *doctor) others(ctx context.Context, pool *pgxpool.Pool) error {
 	if d.tenant != "" {
 		return nil
@@ -304,7 +304,7 @@ func (d *doctor) others(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-// leases looks for leases of runs that have died or hang, of all tenants unless -tenant names one.
+// leases looks for leases of runs that have died or hang. It checks all tenants unless -tenant names one.
 func (d *doctor) leases(ctx context.Context, pool *pgxpool.Pool) error {
 	schema := d.schemaName()
 	text := fmt.Sprintf(leasesQuery, pgx.Identifier{schema, "cp_thread"}.Sanitize(), pgx.Identifier{schema, "cp_step"}.Sanitize())

@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	lowSpace = 256 << 20 // bytes on the disk
+	lowSpace = 256 << 20 // free bytes on the disk
 	largeLog = 256 << 20 // bytes of the write-ahead log
 )
 
-// sqlite checks a SQLite file. It reads the contents only if the file is sound and has the newest form,
-// because a store that opens a file changes what is not so.
+// sqlite checks a SQLite file. It opens the store and reads the contents only if the file is undamaged, migrated and in WAL
+// mode, because a store that opens a file migrates it and sets the mode.
 func (d *doctor) sqlite(ctx context.Context) {
 	if err := d.checkPath(); err != nil {
 		d.fault("store", "check -db", "%s", strings.TrimPrefix(err.Error(), errUsage.Error()+": "))
@@ -119,7 +119,7 @@ func (d *doctor) space() {
 	}
 }
 
-// file checks that a file is a sound database in WAL mode, with threads.
+// file checks that a file is an undamaged database in WAL mode, with the tables of threads.
 func (d *doctor) file(ctx context.Context, db *sql.DB) bool {
 	tables, err := column(ctx, db, "SELECT name FROM sqlite_master WHERE type = 'table'")
 	if err != nil {
@@ -168,7 +168,7 @@ func (d *doctor) fileSchema(ctx context.Context) bool {
 	return false
 }
 
-// schema reports newer and missing migrations.
+// schemaFault adds the fault of a store that is older or newer than this version.
 func (d *doctor) schemaFault(older bool, what string) {
 	if older {
 		d.fault("schema", "weft threads migrate, with the version that your programs use; programs also migrate a store that they open", "the store is older than this version: %s", what)
@@ -196,7 +196,7 @@ func (d *doctor) schema(have, want []string) bool {
 
 func contains(list []string, s string) bool { return len(without([]string{s}, list)) == 0 }
 
-// newest returns the migrations of this version.
+// newest returns the names of the migrations of this version.
 func newest(ctx context.Context) (names []string, err error) {
 	by, err := newestByTable(ctx)
 	for _, table := range sortedKeys(by) {
@@ -205,7 +205,8 @@ func newest(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// newestByTable returns the migrations of this version, those of a new file, by the table that has them.
+// newestByTable returns the names of the migrations of this version, by the table that records them. It reads them from a
+// new file.
 func newestByTable(ctx context.Context) (names map[string][]string, err error) {
 	folder, err := os.MkdirTemp("", "weft-doctor")
 	if err != nil {
@@ -227,8 +228,8 @@ func newestByTable(ctx context.Context) (names map[string][]string, err error) {
 	return tableMigrations(ctx, file)
 }
 
-// tryLeases returns a function that takes and releases the lease of each thread, as SQLite does not say
-// who holds one.
+// tryLeases returns a lessor that tries to take the lease of each thread, and releases it. A store in SQLite has no other
+// way to find out whether a run holds a thread.
 func tryLeases(s checkpoint.Store) lessor {
 	return func(ctx context.Context, threads []string, _ bool) (map[string]bool, error) {
 		held := map[string]bool{}

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
-// textOf returns the text of a check, or nothing if it was not made.
+// textOf returns the text of the finding of a check, or "" if the check was not made.
 func (d *doctor) textOf(check string) string {
 	i := slices.IndexFunc(d.found, func(f finding) bool { return f.Check == check })
 	if i < 0 {
@@ -98,7 +98,8 @@ func TestDoctorLooksAtTheLeasesOfAllTenants(t *testing.T) {
 	assert.Empty(t, faultsOf(t, p.doctor))
 }
 
-// A server that has died leaves a run that is marked as running. A run that waits behind it makes no progress.
+// A server has died and left a run with the status running, for which the next run of the thread waits. The doctor reports
+// the waiting run as a fault.
 func TestDoctorNamesARunThatWaitsBehindADeadServer(t *testing.T) {
 	t.Parallel()
 	file := sqliteFile(t)

@@ -22,7 +22,7 @@ import (
 func TestDoctorNamesAFileThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	file := sqliteFile(t)
-	if os.Geteuid() == 0 { // the rights of a file do not bind root
+	if os.Geteuid() == 0 { // root can write a file whose mode forbids it
 		dir := pgtest.Volume(t, "size=8m")
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestDoctorNamesAFullDatabase(t *testing.T) {
 	s.Close()
 	assert.Empty(t, faultsOf(t, d))
 
-	_ = os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 24<<20), 0o600) // it fails when the volume is full
+	_ = os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 24<<20), 0o600) // the error says that the volume is full
 	d.found = nil
 	only(t, d, "writes", "the database is full", "enlarge the disk")
 	require.NoError(t, os.Remove(filepath.Join(dir, "filler")))

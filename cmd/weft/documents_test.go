@@ -20,7 +20,7 @@ var (
 	flagOfWeft  = regexp.MustCompile(` (-[a-z][a-z-]*)`)
 )
 
-// TestCommandsOfWeftInDocumentsExist proves that weft has the commands and flags of the blocks of code in documents.
+// TestCommandsOfWeftInDocumentsExist proves that weft has the commands and flags in the code blocks of the documents.
 func TestCommandsOfWeftInDocumentsExist(t *testing.T) {
 	t.Parallel()
 	var files []string

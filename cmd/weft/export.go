@@ -23,10 +23,10 @@ an encrypted store are written in plain text. What a server keeps of a thread, s
 user, is not part of it.
 `
 
-// exportFormat is the first line of a file of threads.
+// exportFormat is the format in the first line of a file of threads.
 const exportFormat = "weft threads 1"
 
-// A line is a line of a file of threads.
+// A line is one line of a file of threads: the format, a checkpoint, or the end.
 type line struct {
 	Format    string            `json:"format,omitempty"`
 	End       *lineEnd          `json:"end,omitempty"`
@@ -40,20 +40,20 @@ type line struct {
 	Version   string            `json:"version,omitempty"`
 	Metadata  map[string]string `json:"metadata,omitempty"`
 	Time      time.Time         `json:"time,omitzero"` // an import does not keep it
-	// Removed says that the checkpoint is no longer in the thread, but others build on it.
+	// Removed says that the checkpoint was removed from the thread, but other checkpoints build on its changes.
 	Removed  bool          `json:"removed,omitempty"`
 	Control  blob          `json:"control,omitzero"`
 	Changes  []lineChange  `json:"changes,omitempty"`
-	Snapshot *[]lineChange `json:"snapshot,omitempty"` // an empty one differs from none
+	Snapshot *[]lineChange `json:"snapshot,omitempty"` // an empty snapshot differs from nil
 	Writes   []lineWrite   `json:"writes,omitempty"`
-	// Line is the number of the line, from 1. Files of older versions have none.
+	// Line is the number of the line, from 1. It is 0 in files of older versions.
 	Line int `json:"line,omitempty"`
 }
 
 // A lineEnd is the last line of a file of threads. A file without it is not complete.
 type lineEnd struct {
 	Threads     int `json:"threads"`
-	Checkpoints int `json:"checkpoints"` // the lines with checkpoints
+	Checkpoints int `json:"checkpoints"` // the number of lines with checkpoints
 }
 
 type lineChange struct {
@@ -68,8 +68,8 @@ type lineWrite struct {
 	lineChange
 }
 
-// A blob is stored bytes: in JSON an object with "json" if they are JSON without white space, and else
-// with "base64".
+// A blob is stored bytes. Its JSON form is an object: with the key "json" if the bytes are JSON without white space, and
+// with the key "base64" otherwise.
 type blob []byte
 
 // IsZero reports whether there are no bytes.
@@ -122,7 +122,7 @@ func runExport(ctx context.Context, args []string, std *streams) (err error) {
 			return fmt.Errorf("create the file: %w", opened)
 		}
 		defer func() {
-			if err = errors.Join(err, f.Close()); err != nil { // no import takes a file that is not complete
+			if err = errors.Join(err, f.Close()); err != nil { // remove the file, because an import rejects an incomplete one
 				err = errors.Join(err, os.Remove(file))
 			}
 		}()

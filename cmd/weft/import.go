@@ -89,7 +89,7 @@ func load(ctx context.Context, s checkpoint.Store, in io.Reader) (int, error) {
 	}
 }
 
-// readLine reads the line with a number.
+// readLine reads the next line. It returns an error if the line was exported with another number.
 func readLine(dec *json.Decoder, number int) (l line, err error) {
 	err = dec.Decode(&l)
 	switch {
@@ -103,7 +103,7 @@ func readLine(dec *json.Decoder, number int) (l line, err error) {
 	return l, err
 }
 
-// checkFirst reads the first line.
+// checkFirst reads the first line, and returns an error unless it has the export format.
 func checkFirst(dec *json.Decoder) error {
 	var first line
 	if err := dec.Decode(&first); err != nil || first.Format != exportFormat {
@@ -112,7 +112,7 @@ func checkFirst(dec *json.Decoder) error {
 	return nil
 }
 
-// check refuses a file whose last line counts other lines than it has, or is not the last one.
+// check returns an error if the counts of the last line differ from have, the counts of the file, or if more lines follow.
 func (e *lineEnd) check(have lineEnd, more bool) error {
 	if *e == have && !more {
 		return nil

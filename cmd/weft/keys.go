@@ -12,8 +12,8 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// readKeys reads a file with the keys of a store of [checkpoint.Encrypted]: a line with an id and the
-// key in base64 for each. The errors contain no keys.
+// readKeys reads a file with the keys of a store of [checkpoint.Encrypted]. A line has the id of a key and
+// the key in base64. The errors contain no keys.
 func readKeys(path string) (checkpoint.KeyRing, error) {
 	ring := checkpoint.KeyRing{Keys: map[string][]byte{}}
 	data, err := os.ReadFile(path)
@@ -43,8 +43,8 @@ func readKeys(path string) (checkpoint.KeyRing, error) {
 	return ring, nil
 }
 
-// decrypted returns the store with its values decrypted, if there is a file with keys. It returns an
-// error if the keys do not fit the store.
+// decrypted returns a store that decrypts the values of inner with the file keys, or inner if keys is empty. It returns
+// an error if the keys do not fit the values, or if keys is empty and the values are encrypted.
 func decrypted(ctx context.Context, inner checkpoint.Store, keys string) (checkpoint.Store, error) {
 	ring := checkpoint.KeyRing{Active: "none", Keys: map[string][]byte{"none": make([]byte, checkpoint.KeySize)}}
 	_, _ = rand.Read(ring.Keys["none"]) // it never fails
@@ -63,7 +63,7 @@ func decrypted(ctx context.Context, inner checkpoint.Store, keys string) (checkp
 	case keys == "" && errors.Is(err, checkpoint.ErrDecrypt):
 		return nil, fmt.Errorf("the values of this store are encrypted: give -keys FILE, with a line ID BASE64 for each key of the program that wrote them: %w", err)
 	case keys == "":
-		return inner, nil // what cannot be read for another reason is told where it is shown
+		return inner, nil // the command reports any other error when it reads the thread
 	case isPlain(err):
 		return nil, fmt.Errorf("%w: %w", errNotEncrypted, err)
 	case err != nil:
@@ -74,13 +74,14 @@ func decrypted(ctx context.Context, inner checkpoint.Store, keys string) (checkp
 
 var errNotEncrypted = errors.New("the values of this store are not encrypted: leave out -keys")
 
-// isPlain reports whether checkpoint has found a value that is not encrypted.
+// isPlain reports whether err is about a value that is not encrypted.
 func isPlain(err error) bool {
 	var plain interface{ Unencrypted() }
 	return errors.As(err, &plain)
 }
 
-// readOne reads the newest checkpoint of a thread that is not damaged, if there is one.
+// readOne reads the newest checkpoint of the first thread that is not damaged, and returns the error. It returns nil if
+// there is no such thread.
 func readOne(ctx context.Context, s *checkpoint.EncryptedStore) error {
 	for t, err := range s.ListThreads(ctx, "") {
 		if err != nil && t.ID != "" && errors.Is(err, checkpoint.ErrCorrupt) {

@@ -51,7 +51,7 @@ func (f *threadFilter) check(status string) error {
 	return nil
 }
 
-// checkSource refuses the flags that a server has no filter for. The name of the server is empty for a database.
+// checkSource returns an error for a flag by which a server cannot filter. server is empty if the command reads a database.
 func (f *threadFilter) checkSource(server string) error {
 	switch {
 	case server != "" && f.prefix != "":
@@ -62,14 +62,14 @@ func (f *threadFilter) checkSource(server string) error {
 	return nil
 }
 
-// admits applies the part of the filter that needs no checkpoint.
+// admits applies the parts of the filter that need no checkpoint: the prefix and the age.
 func (f *threadFilter) admits(r *threadRow) bool {
 	age := f.now.Sub(r.Updated)
 	return strings.HasPrefix(r.ID, f.prefix) && (f.older == 0 || age >= time.Duration(f.older)) && (f.newer == 0 || age < time.Duration(f.newer))
 }
 
-// byStatus returns the query of a store that finds threads by their status: the filter has one status that
-// a store can find, and perhaps a node. A text of -after then has the node and the id.
+// byStatus returns the query with which a store finds the threads by their status. ok is false unless the filter has one
+// status that a store can find: paused or failed. The value of -after then has the form NODE/ID.
 func (f *threadFilter) byStatus() (q checkpoint.StatusQuery, ok bool) {
 	if len(f.statuses) != 1 || f.statuses[0] != paused && f.statuses[0] != failed {
 		return q, false
@@ -78,7 +78,7 @@ func (f *threadFilter) byStatus() (q checkpoint.StatusQuery, ok bool) {
 	return checkpoint.StatusQuery{Status: checkpoint.Status(f.statuses[0]), Node: f.node, After: checkpoint.ThreadStatus{Node: node, Thread: id}}, true
 }
 
-// has applies the whole filter. It selects a thread that cannot be read whatever its status may be.
+// has applies the whole filter. For a thread that cannot be read, it ignores the status and the node.
 func (f *threadFilter) has(r *threadRow) bool {
 	if r.Status == unreadable {
 		return f.admits(r)
@@ -153,13 +153,13 @@ func (c *call) printThreads(ctx context.Context, t threads, f *threadFilter) err
 	return bad.err()
 }
 
-// unreadables counts the threads that cannot be read.
+// unreadables counts the threads that cannot be read, and keeps the first error.
 type unreadables struct {
 	n     int
 	first string
 }
 
-// add counts a thread with this error, unless it is empty.
+// add counts a thread that cannot be read. It ignores an empty text.
 func (u *unreadables) add(text string) {
 	if text == "" {
 		return
@@ -176,14 +176,14 @@ func (u *unreadables) err() error {
 	return fmt.Errorf("%s cannot be read: %s", counted(u.n, "thread"), u.first)
 }
 
-// others says whether tenants have threads, which the list does not have.
+// others returns the hint that tenants have threads, which a list without -tenant leaves out, or "" if none has any.
 func others(ctx context.Context, t threads) string {
 	s, ok := t.(*storedThreads)
 	if !ok || s.db.tenants == nil {
 		return ""
 	}
 	n, err := s.db.tenants(ctx)
-	if err != nil || n == 0 { // the user of the database may not see the table
+	if err != nil || n == 0 { // the role may have no right to read the table
 		return ""
 	}
 	return " The database has threads of " + counted(n, "tenant") + "; -tenant chooses one."

@@ -12,8 +12,8 @@ import (
 // retryOf is the key in the metadata of a run that repeats a lost one. Its value is the id of the lost run.
 const retryOf = "weft_retry_of"
 
-// A lostRun is a run that failed before it stored a checkpoint. Its input is in no state, so a run that continues the
-// thread does not know it.
+// A lostRun is a run that failed before it stored a checkpoint. No checkpoint has its input, so a run that resumes the
+// thread does not process this input.
 type lostRun struct {
 	ID       string                     `json:"run_id"`
 	Status   string                     `json:"status"`
@@ -22,7 +22,7 @@ type lostRun struct {
 	Request  map[string]json.RawMessage `json:"kwargs"`
 }
 
-// lost returns the lost runs at the end of a thread, the oldest first. It leaves out those that were done again.
+// lost returns the lost runs among the last runs of a thread, oldest first. It leaves out runs that were already repeated.
 func (t *servedThreads) lost(ctx context.Context, thread string) ([]lostRun, error) {
 	var list, out []lostRun
 	if err := t.c.call(ctx, http.MethodGet, path(thread)+"/runs?limit=100", nil, &list); err != nil {
@@ -54,7 +54,7 @@ func (t *servedThreads) lost(ctx context.Context, thread string) ([]lostRun, err
 
 func isSet(v json.RawMessage) bool { return len(v) > 0 && string(v) != "null" }
 
-// clockSkew is how much the clocks of the servers of a queue may differ.
+// clockSkew is the largest expected difference between the clocks of servers that share a queue.
 const clockSkew = time.Minute
 
 // hasStored reports whether a run has stored a checkpoint.
@@ -70,7 +70,7 @@ func (t *servedThreads) hasStored(ctx context.Context, thread string, r *lostRun
 	return false, nil
 }
 
-// retry starts a run with the request of a lost one. The server starts one such run, however often it is asked.
+// retry starts a run with the request of a lost run. If it is called again for this run, the server starts no second one.
 func (t *servedThreads) retry(ctx context.Context, thread string, r *lostRun) (runView, error) {
 	request, meta := maps.Clone(r.Request), map[string]json.RawMessage{}
 	_ = json.Unmarshal(request["metadata"], &meta) // it may be missing

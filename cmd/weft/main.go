@@ -5,10 +5,10 @@
 //	weft doctor -db "$DATABASE_URL"
 //	weft studio -db FILE
 //
-// weft help COMMAND says what a command does. docs/operating.md has the tasks of an operator.
+// weft help COMMAND describes a command. docs/operating.md describes the tasks of an operator.
 //
-// The exit status is 0 if the command has done its work, 1 if it has failed or weft doctor has found a
-// fault, and 2 if its arguments are wrong; then nothing was changed.
+// The exit status is 0 if the command has succeeded, 1 if it has failed or weft doctor has found a
+// fault, and 2 if its arguments are wrong. A command with wrong arguments changes nothing.
 package main
 
 import (
@@ -33,15 +33,15 @@ const (
 	exitUsage
 )
 
-// A command is a subcommand, or a group of subcommands. Its function returns an error of [errUsage] for
-// wrong arguments.
+// A command is a subcommand, or a group of subcommands. The function run returns an error that wraps [errUsage] if the
+// arguments are wrong.
 type command struct {
 	name, about string
 	run         func(ctx context.Context, args []string, std *streams) error
 	sub         []command
 }
 
-// streams are what a command reads and writes, and its clock.
+// streams has the environment, the standard streams and the clock of a command.
 type streams struct {
 	getenv   func(string) string
 	in       io.Reader
@@ -59,7 +59,7 @@ var commands = []command{
 	{"version", "print the version of this command and of its stores", runVersion, nil},
 }
 
-// errUsage wraps the errors of arguments.
+// errUsage is wrapped by errors about wrong arguments.
 var errUsage = errors.New("usage")
 
 func main() {
@@ -105,7 +105,7 @@ func exitOf(path string, err error, std *streams) int {
 	switch {
 	case err == nil || errors.Is(err, flag.ErrHelp):
 		return exitDone
-	case errors.Is(err, errFaults): // they are printed
+	case errors.Is(err, errFaults): // the command has printed the faults
 		return exitFailed
 	}
 	text := err.Error()
@@ -135,5 +135,5 @@ func usage(w io.Writer, path string, list []command) {
 	}
 }
 
-// say writes a line. There is nobody to report an error to if that fails.
+// say writes a line. It ignores an error, because there is nothing left to report the error to.
 func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }

@@ -167,7 +167,7 @@ func TestTheStudioShowsEncryptedValues(t *testing.T) {
 	}
 }
 
-// putRun stores what a server knows of a thread: its record, and a run.
+// putRun stores the records that a server has of a thread: the thread, and a run.
 func putRun(t *testing.T, s runs.Store, thread string) {
 	t.Helper()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -262,7 +262,7 @@ func TestTheStudioShowsAPostgreSQLDatabase(t *testing.T) {
 	checkRun(t, address)
 }
 
-// Every command says what it does, with its flags, on the standard output.
+// With -h, every command prints its usage and its flags to the standard output.
 func TestEveryCommandHasHelp(t *testing.T) {
 	t.Parallel()
 	var check func(path string, list []command)
@@ -287,7 +287,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	check("weft", commands)
 }
 
-// Every command has a file of testdata with what it prints. The studio prints an address, which start compares.
+// The files of testdata have the output of every command except weft studio, whose output start compares.
 func TestEveryCommandHasATranscript(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")

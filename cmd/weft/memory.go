@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/memory/sqlitememory"
 )
 
-// openMemory opens the memory in a database, or returns nil if there is none. It finds facts by their
-// words only, since it has no embedder. Call the function at the end.
+// openMemory opens the memory in a database, or returns nil if the database has none. The memory finds facts by their
+// words only, because it has no embedder. The caller must call end.
 func (a address) openMemory(ctx context.Context) (m *memory.Memory, end func() error, err error) {
 	b, end, err := a.openBackend(ctx)
 	if b == nil || err != nil {

@@ -27,7 +27,7 @@ func remember(t *testing.T, b driver.Backend) {
 	require.NoError(t, err)
 }
 
-// checkFacts reads the facts of a memory over HTTP: the newest ones, and those of a question.
+// checkFacts reads the facts of a memory over HTTP: the newest ones, and the facts that a question finds.
 func checkFacts(t *testing.T, address string) {
 	t.Helper()
 	status, data := fetch(t, http.MethodGet, address+"/weft/memory/scopes", "")

@@ -104,7 +104,7 @@ type migrator struct {
 	runs, queue, supabase bool
 	made                  bool // the file is new
 
-	left []string // says which tables were not migrated
+	left []string // messages about tables that were not migrated
 }
 
 const (
@@ -112,7 +112,7 @@ const (
 	fileLeft   = "Not migrated: the memory, in the tables mem_*. A program migrates it with sqlitememory.Open."
 )
 
-// sqlite opens the stores of a file, which migrate it.
+// sqlite migrates a file by opening its stores, and returns the names of the applied migrations.
 func (m *migrator) sqlite(ctx context.Context) ([]string, error) {
 	if m.queue {
 		return nil, fmt.Errorf("%w: -queue is for a PostgreSQL database: servers on a SQLite file share no queue", errUsage)
@@ -162,7 +162,7 @@ func without(names, others []string) []string {
 	return out
 }
 
-// migrationTables have the names of the migrations that were applied.
+// migrationTables maps each table of applied migrations to its column with their names.
 var migrationTables = map[string]string{"cp_migration": "name", "cp_project": "migration", "run_migration": "name"}
 
 // fileMigrations returns the names of the migrations of a SQLite file. It changes nothing.
@@ -258,7 +258,7 @@ func (m *migrator) postgres(ctx context.Context) ([]string, error) {
 	return append(without(after, before), changed...), err
 }
 
-// migrateQueue migrates the queue that servers share, if there is one or it is wanted.
+// migrateQueue migrates the tables of the queue that servers share, if they exist or -queue is given.
 func (m *migrator) migrateQueue(ctx context.Context, pool *pgxpool.Pool) (applied []string, err error) {
 	has, err := m.hasTable(ctx, pool, "river_job")
 	if err != nil || !has && !m.queue {

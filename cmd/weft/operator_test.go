@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/server"
 )
 
-// withOperator authenticates users by tokens that are their names. The user ops is an operator.
+// withOperator makes the server accept the name of a user as the token of this user. The user ops is an operator.
 func withOperator(o *server.Options) {
 	o.Auth = func(r *http.Request) (server.User, error) {
 		switch token := r.Header.Get("X-Api-Key"); token {
@@ -38,7 +38,7 @@ func (m *terminal) as(user string) *terminal {
 	return m
 }
 
-// An operator lists, shows, answers, resumes and cancels the threads of other users, which other users do not see.
+// An operator lists, shows, answers, resumes and cancels the threads of other users. A user cannot see the threads of another user.
 func TestAnOperatorLooksAfterTheThreadsOfUsers(t *testing.T) {
 	t.Parallel()
 	m := serve(t, withOperator, func(o *server.Options) { o.Graphs["slow"] = hanging(t) }).as("ann")
@@ -72,7 +72,7 @@ func TestAnOperatorLooksAfterTheThreadsOfUsers(t *testing.T) {
 	assert.Contains(t, out, "brewed 12", "the thread stays that of its user")
 }
 
-// After an outage an operator continues all threads that have failed. One that fails again stops no other.
+// An operator resumes all failed threads, as after an outage. If one thread fails again, the command still resumes the others.
 func TestAllFailedThreadsAreResumed(t *testing.T) {
 	t.Parallel()
 	m := serve(t, withOperator).as("ann")
@@ -96,7 +96,7 @@ func TestAllFailedThreadsAreResumed(t *testing.T) {
 	m.golden("resume_all")
 }
 
-// A fullStore stores no checkpoint while it is full.
+// A fullStore returns an error from Put while full is true.
 type fullStore struct {
 	checkpoint.Store
 	full atomic.Bool
@@ -109,7 +109,7 @@ func (s *fullStore) Put(ctx context.Context, c checkpoint.Checkpoint, head strin
 	return s.Store.Put(ctx, c, head)
 }
 
-// Messages whose runs have failed before they stored anything are processed by a resume, each once and in order.
+// A resume processes the inputs of runs that failed before they stored anything, each once and in order.
 func TestLostMessagesAreProcessedByAResume(t *testing.T) {
 	t.Parallel()
 	store := &fullStore{Store: memcheckpoint.New(memcheckpoint.Options{})}

@@ -11,8 +11,8 @@ import (
 	"unicode"
 )
 
-// A table prints rows in aligned columns. It holds back a page of rows, so that a long list appears
-// while it is read.
+// A table prints rows in aligned columns. It prints them in pages, so that the first rows of a long list
+// appear before the command has read all rows.
 type table struct {
 	w    *tabwriter.Writer
 	rows int
@@ -36,7 +36,7 @@ func (t *table) row(cells ...string) {
 		if i < len(cells)-1 {
 			c += "\t"
 		}
-		_, _ = io.WriteString(t.w, c) // nobody is left to report an error to
+		_, _ = io.WriteString(t.w, c) // there is nothing left to report an error to
 	}
 	_, _ = io.WriteString(t.w, "\n")
 	if t.rows++; t.rows%tablePage == 0 {
@@ -46,8 +46,8 @@ func (t *table) row(cells ...string) {
 
 func (t *table) flush() { _ = t.w.Flush() }
 
-// clean replaces line ends and control characters, which stored texts may contain: a terminal would
-// obey them.
+// clean replaces the line ends, control characters and format characters of a stored text by spaces, because a
+// terminal would execute them.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
@@ -57,7 +57,7 @@ func clean(text string) string {
 	}, text)
 }
 
-// cell replaces the tabs of a stored text, too.
+// cell is like clean, and also replaces tabs.
 func cell(text string) string { return strings.ReplaceAll(clean(text), "\t", " ") }
 
 // oneLine returns at most n characters of a text in one line.
@@ -84,13 +84,13 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// brief returns JSON for a person. A long array has a line for each element, a message as its text, and a long
-// object one for each key; a long line is cut.
+// brief formats JSON for a person. A long array has one line for each element, and a long object has one line for
+// each key. A message in an array is its role and text. brief cuts long lines.
 func brief(data json.RawMessage, indent string, width int) string {
 	return inLines(data, indent, width, func(_, text string) string { return oneLine(text, width) })
 }
 
-// fullPrompt is like brief, but cuts only the schema of the answer: a person answers what the other fields say.
+// fullPrompt is like brief, but cuts only the schema of the answer, because a person must read the other fields to answer.
 func fullPrompt(data json.RawMessage, indent string, width int) string {
 	return inLines(data, indent, width, func(key, text string) string {
 		if key == "schema" {
@@ -100,7 +100,8 @@ func fullPrompt(data json.RawMessage, indent string, width int) string {
 	})
 }
 
-// inLines returns JSON in one line, or in one line for each part, whose text the function shorten returns.
+// inLines returns JSON as one line, or as one line for each element or key if it is longer than width. The function
+// shorten returns the text of an element or value.
 func inLines(data json.RawMessage, indent string, width int, shorten func(key, text string) string) string {
 	var flat bytes.Buffer
 	if json.Compact(&flat, data) != nil {
@@ -121,8 +122,8 @@ func inLines(data json.RawMessage, indent string, width int, shorten func(key, t
 	return shorten("", flat.String())
 }
 
-// briefElement returns a message as its role and text, and any other element as JSON. Messages have the form of
-// package llm, or that of a server.
+// briefElement returns a message as its role and text, and any other element as JSON. A message has the form of
+// package llm or of a server.
 func briefElement(data json.RawMessage) string {
 	var m struct {
 		Role, Type string

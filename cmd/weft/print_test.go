@@ -32,7 +32,7 @@ func TestLongValuesHaveALineForEachElement(t *testing.T) {
 	}
 }
 
-// A stored text cannot write to the terminal of the person who reads it.
+// A stored text cannot control the terminal of the person who reads it.
 func TestAStoredTextHasNoControlCharacters(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

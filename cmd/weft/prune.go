@@ -79,12 +79,12 @@ func runPrune(ctx context.Context, args []string, std *streams) (err error) {
 	return nil
 }
 
-// A prunedThread says how many checkpoints of a thread would go.
+// A prunedThread has the numbers of checkpoints of a thread that a prune would remove and keep.
 type prunedThread struct {
 	ID      string `json:"id"`
 	Stay    int    `json:"stay"`
 	Removed int    `json:"remove"`
-	Error   string `json:"error,omitempty"` // of a thread that cannot be read
+	Error   string `json:"error,omitempty"` // the reason why the thread cannot be read
 }
 
 // exist returns an error if one of the threads does not exist.
@@ -151,7 +151,7 @@ func (c *call) printOutdatedThread(out *table, t prunedThread) error {
 	return nil
 }
 
-// outdated counts the checkpoints of a thread that a policy removes and keeps.
+// outdated returns the numbers of checkpoints of a thread that a policy removes and keeps.
 func outdated(ctx context.Context, db *store, thread string, p checkpoint.PrunePolicy, now time.Time) (remove, stay int, err error) {
 	tagged, err := db.tagged(ctx, thread)
 	if err != nil {
@@ -191,7 +191,7 @@ func outdated(ctx context.Context, db *store, thread string, p checkpoint.PruneP
 	return len(gone), total - len(gone), nil
 }
 
-// endCalls adds the checkpoints of the subgraphs whose callers go.
+// endCalls adds the checkpoints of a subgraph to gone if gone has the checkpoint that called the subgraph.
 func endCalls(spaces map[string][]string, gone map[string]bool) {
 	for _, namespace := range sortedKeys(spaces) { // a namespace comes after that of its caller
 		_, caller, called := checkpoint.CalledAt(namespace)
@@ -204,7 +204,7 @@ func endCalls(spaces map[string][]string, gone map[string]bool) {
 	}
 }
 
-// tagged returns the ids of the checkpoints with tags, which a store keeps.
+// tagged returns the ids of the checkpoints with tags, which a prune keeps.
 func (s *store) tagged(ctx context.Context, thread string) (map[string]bool, error) {
 	if s.tags == nil {
 		return nil, nil
@@ -217,7 +217,7 @@ func (s *store) tagged(ctx context.Context, thread string) (map[string]bool, err
 	return out, err
 }
 
-// named yields the names, or the ids of all threads that begin with the prefix.
+// named yields the names. Without names, it yields the ids of all threads whose id begins with the prefix.
 func named(ctx context.Context, s checkpoint.Store, names []string, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, name := range names {

@@ -25,7 +25,7 @@ If servers share a queue in PostgreSQL (package riverqueue), -db also prints wha
 type queueRow struct {
 	User    string     `json:"user"`
 	Waiting int        `json:"waiting"`
-	Oldest  *time.Time `json:"oldest,omitempty"` // since when the first one waits
+	Oldest  *time.Time `json:"oldest,omitempty"` // the time since which the first waiting run waits
 	Delayed int        `json:"delayed"`
 	Running int        `json:"running"`
 }
@@ -72,10 +72,10 @@ func runQueue(ctx context.Context, args []string, std *streams) (err error) {
 	return c.printQueue(list, shared)
 }
 
-// A sharedQueue is what servers share.
+// A sharedQueue has the counts of the queue that servers share.
 type sharedQueue struct {
 	Waiting   int        `json:"waiting"` // threads with a run that a server could execute
-	Held      int        `json:"held"`    // threads of users that execute as many runs as they may
+	Held      int        `json:"held"`    // threads whose user already has the maximum number of running runs
 	Running   int        `json:"running"`
 	Scheduled int        `json:"scheduled"` // delayed runs, and crons
 	Oldest    *time.Time `json:"oldest,omitempty"`

@@ -65,8 +65,8 @@ func runResume(ctx context.Context, args []string, std *streams) (err error) {
 	return err
 }
 
-// start starts a run that continues a thread where it stands. If the last runs of the thread have failed before they stored
-// their input, it starts them again instead. The server starts one run that continues the thread for a key.
+// start starts a run that resumes a thread. If the last runs of the thread failed before they stored their input, it repeats
+// these runs instead. The server starts only one run that resumes the thread for each key.
 func (t *servedThreads) start(ctx context.Context, thread, graph, strategy, key string) ([]runView, error) {
 	lost, err := t.lost(ctx, thread)
 	if err != nil {
@@ -127,7 +127,7 @@ func runCancelThread(ctx context.Context, args []string, std *streams) (err erro
 	return c.printCancelled(ctx, server, list)
 }
 
-// printCancelled reads runs again that a server was told to cancel, and says how they have ended.
+// printCancelled reads the cancelled runs again, and prints how they ended. It returns an error if one has not ended.
 func (c *call) printCancelled(ctx context.Context, server *client, list []runView) error {
 	var ids []string
 	for i := range list {

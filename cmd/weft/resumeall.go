@@ -14,12 +14,12 @@ import (
 	"github.com/weft-go/weft/internal/uuid"
 )
 
-// A resumer continues many threads of a server.
+// A resumer resumes many threads of a server.
 type resumer struct {
 	*call
 	server *client
-	graph  string // of threads that no run of the server has used
-	key    string // of the requests for runs; a request that is sent again starts no second run of its thread
+	graph  string // the graph for threads that no run of the server has used
+	key    string // the idempotency key of the requests for runs: a repeated request starts no second run of its thread
 
 	all    bool
 	dryRun bool
@@ -27,15 +27,15 @@ type resumer struct {
 	atOnce int
 	filter threadFilter
 
-	due     []threadRow          // the threads that are not continued yet
-	seen    map[string]bool      // the threads that were found
+	due     []threadRow          // the threads that are not resumed yet
+	seen    map[string]bool      // the ids of the threads that were found
 	running map[string]threadRow // the threads whose run has not ended, by the id of the run
-	pause   time.Time            // before this time no run is started
-	silent  time.Time            // since then the server has not answered; zero means that it answers
+	pause   time.Time            // the time before which no run is started
+	silent  time.Time            // the time since which the server has been unavailable; zero if it is available
 	count   map[string]int       // ended runs by status
-	failed  int                  // threads that could not be continued
-	bad     map[string]bool      // threads that could not be continued, or with a run that did not succeed
-	busy    int                  // threads that had a run
+	failed  int                  // threads that could not be resumed
+	bad     map[string]bool      // threads that could not be resumed, or with a run that did not succeed
+	busy    int                  // threads that already had a run
 }
 
 // manyFlags adds the flags of a command for many threads.
@@ -51,7 +51,7 @@ func (c *call) manyFlags() *resumer {
 	return m
 }
 
-// check refuses flags that do not fit together.
+// check returns an error if flags conflict. It sets the statuses of the filter.
 func (m *resumer) check(c *call) error {
 	if !m.all {
 		var needs []string
@@ -84,12 +84,12 @@ func (m *resumer) check(c *call) error {
 }
 
 const (
-	// serverPatience is the time for which a server that does not answer, or refuses a run for now, is asked again.
+	// serverPatience is the time for which the command repeats a request if the server does not answer or rejects it temporarily.
 	serverPatience = 2 * time.Minute
 	serverPause    = time.Second
 )
 
-// resume continues the threads, a bounded number of them at once.
+// resume resumes the threads. It starts no run while m.atOnce or more of its runs have not ended.
 func (m *resumer) resume(ctx context.Context) error {
 	err := m.find(ctx)
 	for err == nil && len(m.due)+len(m.running) > 0 {
@@ -97,14 +97,14 @@ func (m *resumer) resume(ctx context.Context) error {
 		if err == nil {
 			err = m.wait(ctx)
 		}
-		if err == nil && len(m.due)+len(m.running) == 0 { // threads that the list has missed while others changed
+		if err == nil && len(m.due)+len(m.running) == 0 { // the list may have missed threads, because others changed meanwhile
 			err = m.findMore(ctx)
 		}
 	}
 	return m.summary(err)
 }
 
-// list prints the threads that it would continue.
+// list prints the threads that resume would resume.
 func (m *resumer) list(ctx context.Context) error {
 	if err := m.find(ctx); err != nil {
 		return err
@@ -126,7 +126,7 @@ func (m *resumer) list(ctx context.Context) error {
 	return nil
 }
 
-// find adds the threads that were not found before.
+// find adds the threads that it has not found before to m.due.
 func (m *resumer) find(ctx context.Context) error {
 	for row, err := range (&servedThreads{m.server}).list(ctx, &m.filter) {
 		if err != nil {
@@ -140,7 +140,7 @@ func (m *resumer) find(ctx context.Context) error {
 	return nil
 }
 
-// findMore is like find. It asks a server again that does not answer.
+// findMore is like find, but repeats the request if the server does not answer.
 func (m *resumer) findMore(ctx context.Context) error {
 	for {
 		err := m.find(ctx)
@@ -155,7 +155,8 @@ func (m *resumer) findMore(ctx context.Context) error {
 	}
 }
 
-// start starts runs until as many are executed as may. It returns an error if the server does not answer for long.
+// start starts runs until m.atOnce of them have not ended. It returns an error if the server is unavailable for longer than
+// serverPatience.
 func (m *resumer) start(ctx context.Context) error {
 	for len(m.due) > 0 && len(m.running) < m.atOnce && !m.now().Before(m.pause) {
 		row := m.due[0]
@@ -187,8 +188,8 @@ func (m *resumer) start(ctx context.Context) error {
 	return nil
 }
 
-// again reports whether a request is to be sent again after a pause: the server does not answer, or has no room. It
-// returns an error if that has lasted for too long.
+// again reports whether to repeat a request after a pause, because the server does not answer or rejects the request
+// temporarily. It returns an error if the server is unavailable for longer than serverPatience.
 func (m *resumer) again(ctx context.Context, err error) (bool, error) {
 	refusal, answered := errors.AsType[*statusError](err)
 	switch {
@@ -211,7 +212,7 @@ func (m *resumer) again(ctx context.Context, err error) (bool, error) {
 	return true, nil
 }
 
-// wait waits for a moment, and prints the runs that have ended meanwhile.
+// wait waits for joinPause, and prints the runs that have ended.
 func (m *resumer) wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -255,17 +256,17 @@ func (m *resumer) wait(ctx context.Context) error {
 	return nil
 }
 
-// cannot counts a thread that could not be continued.
+// cannot counts and prints a thread that could not be resumed.
 func (m *resumer) cannot(row *threadRow, err error) {
 	m.failed++
 	m.bad[row.ID] = true
 	m.line(row, "", "not continued", err.Error())
 }
 
-// line prints the end of a run, or why there was none.
+// line prints how the run of a thread ended, or why no run was started.
 func (m *resumer) line(row *threadRow, run, status, text string) {
 	if m.json {
-		_ = printLine(m.out, map[string]string{"thread_id": row.ID, "run_id": run, "status": status, "message": text}) // the others are continued
+		_ = printLine(m.out, map[string]string{"thread_id": row.ID, "run_id": run, "status": status, "message": text}) // ignore the error: the other threads are still resumed
 		return
 	}
 	if text != "" {
@@ -274,7 +275,7 @@ func (m *resumer) line(row *threadRow, run, status, text string) {
 	say(m.out, "%s  %s", cell(row.ID), cell(status))
 }
 
-// summary prints how many threads were continued. It returns an error unless all runs have succeeded.
+// summary prints how many threads were resumed. It returns an error unless all runs have succeeded.
 func (m *resumer) summary(err error) error {
 	out := m.out
 	if m.json {

@@ -39,7 +39,7 @@ type runView struct {
 // The statuses of runs that have not ended.
 var waiting = []string{"pending", "running"}
 
-// runs returns the runs that a query selects, the newest first unless the query says otherwise. A limit
+// runs returns the runs that a query selects, the newest first unless the query sets another order. A limit
 // of 0 means all.
 func (c *client) runs(ctx context.Context, query map[string]any, limit int) ([]runView, error) {
 	const page = 1000
@@ -63,7 +63,7 @@ func (c *client) runs(ctx context.Context, query map[string]any, limit int) ([]r
 	}
 }
 
-// run returns a run.
+// run returns the run with an id.
 func (c *client) run(ctx context.Context, id string) (*runView, error) {
 	list, err := c.runs(ctx, map[string]any{"run_ids": []string{id}}, 1)
 	if err == nil && len(list) == 0 {
@@ -145,7 +145,7 @@ func (c *call) printRuns(list []runView) error {
 	return nil
 }
 
-// took returns the time of the execution.
+// took returns the duration of the execution so far, or "" if the run has not begun.
 func (r *runView) took(now time.Time) string {
 	switch {
 	case r.Began == nil:
@@ -217,7 +217,7 @@ const joinUsage = `usage: weft runs join RUN [flags]
 Waits for the end of a run and prints it. The exit status is 1 if the run has failed.
 `
 
-// joinPause is the time between two looks at a run.
+// joinPause is the time between two requests for the status of a run.
 const joinPause = 500 * time.Millisecond
 
 func runJoin(ctx context.Context, args []string, std *streams) error {
@@ -294,7 +294,7 @@ func runCancelRun(ctx context.Context, args []string, std *streams) (err error) 
 // interrupted is the status of a run that was cancelled.
 const interrupted = "interrupted"
 
-// unended is the error for runs that a server was told to cancel, with a reason.
+// unended returns the error for runs that the server did not cancel. The reason is a part of its text.
 func unended(runs []runView, reason string) error {
 	return fmt.Errorf("%s not cancelled: %s has the status %s. %s "+
 		"name the server that executes the run, or, if servers share a queue, any of them", counted(len(runs), "run"), runs[0].ID, runs[0].Status, reason)

@@ -29,7 +29,7 @@ import (
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
-// serve serves the shop until the test ends, for users whose tokens are their names.
+// serve starts a server of the shop that runs until the test ends, and returns a terminal for this server.
 func serve(t *testing.T, options ...func(*server.Options)) *terminal {
 	t.Helper()
 	store := memcheckpoint.New(memcheckpoint.Options{})
@@ -67,7 +67,7 @@ func (m *terminal) post(path string, body any) map[string]json.RawMessage {
 	return out
 }
 
-// thread makes a thread on the server of a terminal, and waits for the end of a run.
+// thread creates a thread on the server of a terminal, and waits for the end of a run that brews n cups.
 func (m *terminal) thread(n int) string {
 	m.t.Helper()
 	var id string
@@ -148,7 +148,7 @@ func TestAFailedThreadIsResumed(t *testing.T) {
 	assert.Contains(t, out, "brewed 5")
 }
 
-// A run that hangs is shown, awaited and cancelled. Another one waits behind it.
+// The commands show, cancel and join a run that does not end by itself, while another run of the thread waits.
 func TestRunsOfAServer(t *testing.T) {
 	t.Parallel()
 	m := serve(t, withTokens, func(o *server.Options) {
@@ -184,7 +184,7 @@ func TestRunsOfAServer(t *testing.T) {
 	m.golden("server_runs")
 }
 
-// The runs that a server has stored can be read without it.
+// The command reads the runs that a server has stored from the database, without the server.
 func TestStoredRuns(t *testing.T) {
 	t.Parallel()
 	at := time.Now().Truncate(time.Second)
@@ -243,7 +243,7 @@ func TestStoredRuns(t *testing.T) {
 	})
 }
 
-// Servers on River: a run that is executed, one behind it and a delayed one.
+// The queue that servers share with package riverqueue has a running run, a run of the same thread that waits, and a delayed run.
 func TestTheQueueOfServersIsCounted(t *testing.T) {
 	t.Parallel()
 	url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
@@ -251,7 +251,7 @@ func TestTheQueueOfServersIsCounted(t *testing.T) {
 	require.NoError(t, err)
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
-	t.Cleanup(pool.Close) // after the server
+	t.Cleanup(pool.Close) // called after the server is closed
 	require.NoError(t, pgcheckpoint.Migrate(t.Context(), pool, pgcheckpoint.Options{Schema: schema}))
 	require.NoError(t, pgruns.Migrate(t.Context(), pool, pgruns.Options{Schema: schema}))
 	r, err := pgruns.New(t.Context(), pool, pgruns.Options{Schema: schema})
@@ -279,7 +279,7 @@ func TestTheQueueOfServersIsCounted(t *testing.T) {
 	assert.Equal(t, exitDone, code, errs)
 }
 
-// What a server is told stays between the command and the server.
+// No command prints a token or a password, or sends a token to another host.
 func TestCommandsKeepTokensAndPasswordsToThemselves(t *testing.T) {
 	t.Parallel()
 	other := ""
@@ -317,7 +317,7 @@ func TestCommandsKeepTokensAndPasswordsToThemselves(t *testing.T) {
 	assert.Empty(t, other, "another host got the token")
 }
 
-// A thread has the same user, step and run, and the same checkpoints, whether a server is asked or its database is read.
+// A command shows the same user, step, run and checkpoints of a thread with -server as with -db.
 func TestAThreadIsShownAlikeByAServerAndFromItsDatabase(t *testing.T) {
 	t.Parallel()
 	url, schema := pgtest.DirectURL(t), pgtest.Schema(t)
@@ -340,9 +340,9 @@ func TestAThreadIsShownAlikeByAServerAndFromItsDatabase(t *testing.T) {
 			for d := json.NewDecoder(strings.NewReader(out)); d.More(); {
 				var one map[string]any
 				require.NoError(t, d.Decode(&one))
-				delete(one, "metadata") // of the thread, and of the checkpoint
+				delete(one, "metadata") // -server shows the metadata of the thread, and -db of the checkpoint
 				delete(one, "version")  // a server does not send it
-				delete(one, "updated")  // a server counts the end of the run
+				delete(one, "updated")  // for a server, the end of a run is an update too
 				got[i] = append(got[i], one)
 			}
 		}

@@ -40,7 +40,7 @@ func (t *servedThread) row() threadRow {
 
 const serverPage = 100
 
-// list asks for the newest threads first.
+// list yields the threads, the last changed first.
 func (t *servedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[threadRow, error] {
 	return func(yield func(threadRow, error) bool) {
 		body := map[string]any{"limit": serverPage, "sort_by": "updated_at", "select": []string{"thread_id", "updated_at", "metadata", "status"}}
@@ -74,8 +74,8 @@ func (t *servedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[thr
 	}
 }
 
-// selects reports whether a filter selects a thread. It reads the state only if the filter has a node. A thread that was
-// deleted meanwhile is not selected.
+// selects reports whether a filter selects a thread. It reads the state only if the filter has a node, and does not select
+// a thread that was deleted meanwhile.
 func (t *servedThreads) selects(ctx context.Context, f *threadFilter, row *threadRow) (bool, error) {
 	if f.node == "" {
 		return f.has(row), nil
@@ -125,7 +125,7 @@ func (t *servedThreads) state(ctx context.Context, thread, at string) (*servedSt
 	return st, err
 }
 
-// readState is like state. It returns the refusal of the server if there is no such thread.
+// readState is like state, but returns the server's own error if the thread or checkpoint does not exist.
 func (t *servedThreads) readState(ctx context.Context, thread, at string) (*servedState, error) {
 	where := path(thread) + "/state"
 	if at != "" {

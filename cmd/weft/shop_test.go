@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The graph of these tests takes orders of tea. A large one waits for a person.
+// The shop is the graph of these tests. It brews orders of tea. An order of more than ten cups waits for a person.
 var (
 	cups    = state.Last[int]("cups")
 	journal = state.Append[string]("log")
@@ -61,8 +61,8 @@ func shop(t *testing.T, store checkpoint.Store) *graph.Graph {
 	return g
 }
 
-// fill stores a thread of each status: order-1 is done, order-2 waits for a person, order-3 has failed, and
-// the process of order-4 has died.
+// fill stores a thread of each status: order-1 is done, order-2 waits for a person, order-3 has failed, and order-4 has a
+// due task and no run, as if its process had died.
 func fill(t *testing.T, store checkpoint.Store) {
 	t.Helper()
 	g := shop(t, store)
@@ -77,7 +77,7 @@ func fill(t *testing.T, store checkpoint.Store) {
 	require.NoError(t, err)
 }
 
-// hanging returns a graph with a node that ends with its run.
+// hanging returns a graph with a node that waits for the end of its context.
 func hanging(t *testing.T) *graph.Graph {
 	t.Helper()
 	b := graph.New("slow", cups)

@@ -15,8 +15,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// stop stores threads whose runs stopped before their node "second": one for each way to stop. The names of the threads
-// say how.
+// stop stores one thread for each way in which a run can stop before its node "second". The id of the thread names the way.
 func stop(t *testing.T, store checkpoint.Store) {
 	t.Helper()
 	type canceler struct{}
@@ -97,7 +96,7 @@ func TestAThreadWhoseRunStoppedIsRunning(t *testing.T) {
 			assert.Equal(t, all, listed("-status", "running,paused,failed"))
 			assert.Empty(t, listed("-status", done))
 			for status, threads := range all {
-				if status != paused || name != "encrypted" { // such a store hides static pauses
+				if status != paused || name != "encrypted" { // an encrypted store lists no static pauses by status
 					assert.Equal(t, map[string][]string{status: threads}, listed("-status", status))
 				}
 			}

@@ -50,7 +50,7 @@ func (a address) connection() string {
 	return postgresScheme.ReplaceAllStringFunc(a.db, strings.ToLower)
 }
 
-// checkPath refuses an address that cannot be the path of a SQLite file. The error does not repeat the
+// checkPath returns an error for an address that cannot be the path of a SQLite file. The error does not contain the
 // address, which may have a password.
 func (a address) checkPath() error {
 	if passwords.MatchString(a.db) {
@@ -64,12 +64,12 @@ type store struct {
 	checkpoints checkpoint.Store
 	runs        runs.Store
 	close       func() error
-	// held and tags look into the database.
+	// held and tags query the database: for the threads that runs hold, and for the tags of a thread.
 	held lessor
 	tags func(ctx context.Context, thread string) (map[string]checkpoint.Key, error) // it may be nil
-	// tenants returns the number of tenants with threads. It is nil for a SQLite file, and if -tenant names one.
+	// tenants returns the number of tenants with threads. It is nil for a SQLite file, and if -tenant is given.
 	tenants func(ctx context.Context) (int, error)
-	// queue returns what the queue of package riverqueue has. It is nil if the database has none.
+	// queue returns the counts of the queue of package riverqueue. It is nil if the database has no such queue.
 	queue func(ctx context.Context) (runs.QueueStats, error)
 }
 
@@ -113,7 +113,7 @@ func (a address) open(ctx context.Context) (*store, error) {
 	return s, nil
 }
 
-// check refuses an address that is not a SQLite file with threads. It returns a function that reports
+// check returns an error if the address is not a SQLite file with threads. Otherwise it returns a function that reports
 // whether the file has a table whose name begins with a prefix.
 func (a address) check(ctx context.Context) (has func(prefix string) bool, err error) {
 	if err := a.checkPath(); err != nil {
@@ -151,12 +151,12 @@ func tablesOf(ctx context.Context, path string) (has func(prefix string) bool, e
 	}, err
 }
 
-// readOnly opens a SQLite file that is not changed.
+// readOnly opens a SQLite file for reading only.
 func readOnly(path string) (*sql.DB, error) {
 	return sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=ro")
 }
 
-// pool returns the connections of a PostgreSQL database.
+// pool returns a pool of connections to a PostgreSQL database.
 func (a address) pool(ctx context.Context) (*pgxpool.Pool, error) {
 	config, err := pgcheckpoint.PoolConfig(a.connection(), pgcheckpoint.Detect)
 	if err != nil {
@@ -192,7 +192,7 @@ func (a address) openPostgres(ctx context.Context) (*store, error) {
 	return s, nil
 }
 
-// queue returns a function that asks the queue of servers, or nil if the database has none.
+// queue returns a function that reads the counts of the queue that servers share, or nil if the database has no queue.
 func (a address) queue(ctx context.Context, pool *pgxpool.Pool) (func(ctx context.Context) (runs.QueueStats, error), error) {
 	has, err := a.hasTable(ctx, pool, "river_job")
 	if err != nil || !has {
@@ -239,7 +239,7 @@ func tagsOf(s checkpoint.Store) func(ctx context.Context, thread string) (map[st
 	return tagger.Tags
 }
 
-// checkpoints opens the checkpoints of a database. In a Supabase project the tenant is a user.
+// checkpoints opens the checkpoints of a database. In a Supabase project, the tenant is the id of a user.
 func (a address) checkpoints(ctx context.Context, pool *pgxpool.Pool) (checkpoint.Store, error) {
 	project, err := a.isProject(ctx, pool)
 	if err != nil {

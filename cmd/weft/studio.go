@@ -26,7 +26,7 @@ given. The page has no password, and so only this machine can reach it.
 type studioOptions struct {
 	source source
 	listen string
-	memory string // the database of the memory, if it is another one
+	memory string // the database of the memory; empty means the database of the store
 	write  bool
 }
 
@@ -62,7 +62,7 @@ func parseStudio(args []string, std *streams) (*studioOptions, error) {
 	return o, nil
 }
 
-// serveWithMemory opens the memory, and shows it beside the store.
+// serveWithMemory opens the memory, and serves the studio with the store and the memory.
 func (o *studioOptions) serveWithMemory(ctx context.Context, db *store, std *streams) error {
 	from := o.source.address
 	if o.memory != "" {
@@ -78,7 +78,7 @@ func (o *studioOptions) serveWithMemory(ctx context.Context, db *store, std *str
 	return errors.Join(o.serve(ctx, db, facts, std), end())
 }
 
-// serve shows the store until the context ends.
+// serve serves the studio until ctx ends.
 func (o *studioOptions) serve(ctx context.Context, db *store, facts *memory.Memory, std *streams) error {
 	logger := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{Level: slog.LevelError}))
 	s, err := server.New(server.Options{
@@ -107,7 +107,7 @@ func (o *studioOptions) serve(ctx context.Context, db *store, facts *memory.Memo
 	case <-ctx.Done():
 		err = nil
 	}
-	_ = web.Close() // streams would never end by themselves
+	_ = web.Close() // event streams do not end by themselves
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return errors.Join(err, s.Close(closing))

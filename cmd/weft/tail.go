@@ -44,10 +44,10 @@ func (c *call) tail(ctx context.Context, t threads, n int, every time.Duration, 
 		steps, err := newSteps(ctx, t, c.args[0], last, n)
 		switch {
 		case ctx.Err() != nil:
-			return nil // Ctrl C is the way to end it
+			return nil // the user has ended the command with Ctrl+C
 		case err != nil:
 			return err
-		case last.ID == "" && len(steps) == 0 && c.source.server == "": // a server has threads without checkpoints
+		case last.ID == "" && len(steps) == 0 && c.source.server == "": // a thread of a server may have no checkpoint
 			return missing(c.args[0], "")
 		}
 		for _, s := range slices.Backward(steps) {
@@ -67,8 +67,8 @@ func (c *call) tail(ctx context.Context, t threads, n int, every time.Duration, 
 	}
 }
 
-// newSteps returns the checkpoints after the last one, newest first. Without a last one, it returns at
-// most n. The last one may have been removed meanwhile.
+// newSteps returns the checkpoints after last, newest first, even if last was removed meanwhile. If last is zero, it returns
+// the newest checkpoints, at most n.
 func newSteps(ctx context.Context, t threads, thread string, last step, n int) ([]step, error) {
 	var out []step
 	if last.ID != "" {

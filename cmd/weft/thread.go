@@ -42,23 +42,23 @@ const (
 	unreadable = "unreadable" // the stored data is damaged
 )
 
-// statuses are the statuses by the names that servers use.
+// statuses maps the status of a thread on a server to the status that commands print.
 var statuses = map[string]string{stored.Busy: running, stored.Interrupted: paused, stored.Error: failed, stored.Idle: done}
 
 // A threadRow is a thread in a list.
 type threadRow struct {
 	ID          string    `json:"id"`
 	Status      string    `json:"status"`
-	Nodes       []string  `json:"nodes,omitempty"` // those that are due
+	Nodes       []string  `json:"nodes,omitempty"` // the nodes of the due tasks
 	Step        *int      `json:"step,omitempty"`
 	Checkpoints int       `json:"checkpoints,omitempty"`
 	Graph       string    `json:"graph,omitempty"`
 	Updated     time.Time `json:"updated,omitzero"`
-	Error       string    `json:"error,omitempty"` // of an unreadable thread
-	at          string    // what -after takes to continue after it
+	Error       string    `json:"error,omitempty"` // the reason why the thread is unreadable
+	at          string    // the value of -after for a list that continues after this thread
 }
 
-// A threadView is all that is shown of a thread.
+// A threadView has the data of a thread that weft threads show prints.
 type threadView struct {
 	threadRow
 	User       string                     `json:"user,omitempty"`
@@ -85,7 +85,7 @@ type question struct {
 	Interrupt string          `json:"interrupt,omitempty"`
 	Key       string          `json:"key,omitempty"`
 	Prompt    json.RawMessage `json:"prompt"`
-	Asked     time.Time       `json:"asked,omitzero"` // unknown from a server
+	Asked     time.Time       `json:"asked,omitzero"` // a server does not send it
 }
 
 // A step is a checkpoint of a thread.
@@ -99,7 +99,7 @@ type step struct {
 	Time   time.Time `json:"time"`
 }
 
-// threads is what commands read of threads, in a database or through a server.
+// threads reads threads and answers questions, in a database or through a server.
 type threads interface {
 	// list yields the threads that the filter selects. It need not apply the limit.
 	list(ctx context.Context, f *threadFilter) iter.Seq2[threadRow, error]
@@ -156,8 +156,8 @@ func (t *storedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[thr
 	}
 }
 
-// row returns the row of a thread that the store lists, perhaps with an error, and whether the filter
-// selects it.
+// row returns the row of a listed thread, and whether the filter selects this thread. err is the error with which the store
+// listed the thread, or nil.
 func (t *storedThreads) row(ctx context.Context, f *threadFilter, info *checkpoint.ThreadInfo, err error) (row threadRow, selected bool, _ error) {
 	row = threadRow{ID: info.ID, Checkpoints: info.Checkpoints, Updated: info.Updated.UTC(), at: info.ID}
 	if err != nil {
@@ -174,8 +174,8 @@ func (t *storedThreads) row(ctx context.Context, f *threadFilter, info *checkpoi
 	return row, f.has(&row), err
 }
 
-// listStatus yields the threads that the store finds by their status. It returns
-// [errors.ErrUnsupported] if the store cannot do that, and has yielded other errors.
+// listStatus yields the threads that the store finds by their status. If the store cannot find threads by status, it returns
+// [errors.ErrUnsupported] and yields nothing. It yields any other error.
 func (t *storedThreads) listStatus(ctx context.Context, f *threadFilter, q checkpoint.StatusQuery, yield func(threadRow, error) bool) error {
 	lister, ok := t.db.checkpoints.(checkpoint.StatusLister)
 	if !ok {
@@ -189,7 +189,7 @@ func (t *storedThreads) listStatus(ctx context.Context, f *threadFilter, q check
 		if row.ID != "" && !f.admits(&row) {
 			continue
 		}
-		if err == nil || row.ID != "" && damaged(err) { // to look at a damaged thread finds its fault
+		if err == nil || row.ID != "" && damaged(err) { // look reports the fault of a damaged thread
 			err = t.look(ctx, &row)
 		}
 		if err != nil {
@@ -213,7 +213,7 @@ func fromTheStart(q checkpoint.StatusQuery) checkpoint.StatusQuery {
 	return q
 }
 
-// eachOnce yields the first entry of each thread, if it comes after a place.
+// eachOnce yields the first entry of each thread, unless this entry comes before the place after or at it.
 func eachOnce(list iter.Seq2[checkpoint.ThreadStatus, error], after checkpoint.ThreadStatus) iter.Seq2[checkpoint.ThreadStatus, error] {
 	return func(yield func(checkpoint.ThreadStatus, error) bool) {
 		seen := map[string]bool{}
@@ -234,7 +234,7 @@ func eachOnce(list iter.Seq2[checkpoint.ThreadStatus, error], after checkpoint.T
 	}
 }
 
-// look adds what the newest checkpoint says, or that it is damaged.
+// look adds the data of the newest checkpoint to the row, or marks the thread as unreadable.
 func (t *storedThreads) look(ctx context.Context, row *threadRow) error {
 	err := t.newest(ctx, row)
 	if damaged(err) {
@@ -243,12 +243,12 @@ func (t *storedThreads) look(ctx context.Context, row *threadRow) error {
 	return err
 }
 
-// damaged reports whether an error is about the data of one thread, so that others may be readable.
+// damaged reports whether err is about the data of one thread. Other threads may then be readable.
 func damaged(err error) bool {
 	return errors.Is(err, checkpoint.ErrCorrupt) || errors.Is(err, checkpoint.ErrFormat) || errors.Is(err, checkpoint.ErrDecrypt)
 }
 
-// newest adds what the newest checkpoint of the graph says.
+// newest sets the status, nodes, step and time of the row from the newest checkpoint of the thread's own graph.
 func (t *storedThreads) newest(ctx context.Context, row *threadRow) error {
 	for c, err := range t.db.checkpoints.List(ctx, checkpoint.Query{Thread: row.ID, Limit: 1, Writes: true}) {
 		if err != nil {
@@ -263,7 +263,7 @@ func (t *storedThreads) newest(ctx context.Context, row *threadRow) error {
 	return nil
 }
 
-// unique removes later copies of texts.
+// unique returns the texts without duplicates, in the order of their first occurrence.
 func unique(list []string) []string {
 	var out []string
 	for _, s := range list {
@@ -307,8 +307,9 @@ func (t *storedThreads) show(ctx context.Context, id string) (*threadView, error
 	return v, err
 }
 
-// asServed returns the step and the run of a checkpoint as a server shows them, if a server has stored it. A server counts each input
-// as a step, and gives a run an id of its own, which weft runs show takes; the number of inputs and the id are in the metadata.
+// asServed returns the step and the run of a checkpoint. If a server has stored the checkpoint, these are the values that the
+// server shows: it counts each input as a step, and gives each run another id, which weft runs show accepts. The metadata has
+// the number of inputs and this id.
 func asServed(number int, run string, metadata map[string]string) step {
 	if inputs, err := strconv.Atoi(metadata["inputs"]); err == nil {
 		return step{Step: number + inputs - 1, Run: metadata["run_id"]}

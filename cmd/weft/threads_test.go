@@ -59,7 +59,7 @@ func places(t *testing.T) map[string]place {
 	}
 }
 
-// migrating guards the schema that tests share, each with a user of its own.
+// migrating guards the migration of a schema that tests share. Each test has another user.
 var migrating sync.Mutex
 
 // supabase returns the threads of a new user of a Supabase project.
@@ -83,7 +83,7 @@ func supabase(t *testing.T, schema string) place {
 	return place{own, []string{"-db", url, "-schema", schema, "-tenant", user}}
 }
 
-// in replaces the flag -db threads.db.
+// in replaces "-db threads.db" by the flags of the place.
 func (p place) in(args ...string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
@@ -96,7 +96,7 @@ func (p place) in(args ...string) []string {
 	return out
 }
 
-// each calls a function for a filled store of each kind.
+// each runs a subtest with a filled store of each kind.
 func each(t *testing.T, fn func(t *testing.T, p place, m *terminal)) {
 	t.Helper()
 	for name, p := range places(t) {
@@ -125,7 +125,7 @@ func TestThreadsAreListedByStatusNodeAndAge(t *testing.T) {
 	})
 }
 
-// A store that finds threads by their status lists what reading all of them finds, page by page.
+// A list by status has each thread of this status once, page by page.
 func TestAListByStatusHasEachThreadOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p place, m *terminal) {
@@ -144,7 +144,7 @@ func TestAListByStatusHasEachThreadOnce(t *testing.T) {
 	})
 }
 
-// A server does not search by the beginning of an id or by a place, so no request is sent.
+// A server does not support -prefix and -after, so the command sends no request.
 func TestAListOfAServerRefusesTheFlagsOfADatabase(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"-prefix", "-after"} {
@@ -234,7 +234,7 @@ func TestTailPrintsTheLastCheckpointsAndDiffComparesThem(t *testing.T) {
 	})
 }
 
-// A thread that is followed prints each new checkpoint, and the end of the command is no failure.
+// weft threads tail prints each new checkpoint of a thread. If the user ends the command, its exit status is 0.
 func TestTailFollowsAThread(t *testing.T) {
 	t.Parallel()
 	for name, p := range places(t) {
@@ -314,7 +314,7 @@ func TestAThreadIsCopiedAsItWasAtACheckpoint(t *testing.T) {
 	})
 }
 
-// The dry run says what the store then removes.
+// A dry run prints how many checkpoints the same prune then removes.
 func TestPruneRemovesWhatItsDryRunSays(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p place, m *terminal) {
@@ -345,7 +345,7 @@ func TestPruneDeletesIdleThreads(t *testing.T) {
 	})
 }
 
-// The dry run of random policies says what the store removes from random threads with subgraphs.
+// For random policies and random threads with subgraphs, a dry run counts exactly the checkpoints that the store then removes.
 func TestTheDryRunOfAPruneIsExact(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -399,7 +399,7 @@ func TestAListSaysThatOtherTenantsHaveThreads(t *testing.T) {
 	assert.Contains(t, out, "order-1")
 }
 
-// A store of each kind is exported and read into a store of another kind. The threads were pruned.
+// The command exports pruned threads from a store of each kind, and imports them into a store of another kind.
 func TestThreadsMoveBetweenStores(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, p place, m *terminal) {
@@ -437,7 +437,7 @@ func TestThreadsMoveBetweenStores(t *testing.T) {
 	})
 }
 
-// importing a store that has a thread already does not touch it.
+// An import does not change a thread that already exists in the store.
 func TestAnImportChangesNoThreadThatExists(t *testing.T) {
 	t.Parallel()
 	p := places(t)["SQLite"]

@@ -18,12 +18,13 @@ import (
 
 var update = flag.Bool("update", false, "write the files of testdata")
 
-// A terminal calls commands and keeps what they print, with replacements for what differs between two runs.
+// A terminal calls commands and records their output in a transcript. In the transcript, it replaces texts that differ between
+// two runs of the test, such as times and ids.
 type terminal struct {
 	t      *testing.T
-	place  *place            // what "-db threads.db" stands for, if it is not nil
-	words  map[string]string // what the words of a command line stand for, such as threads.db
-	hidden map[string]string // the words that the transcript has instead of texts
+	place  *place            // the store that replaces "-db threads.db", or nil
+	words  map[string]string // the texts that replace words of a command line, by word
+	hidden map[string]string // the words that replace texts in the transcript, by text
 	now    func() time.Time
 	env    map[string]string
 	stdin  string
@@ -31,7 +32,7 @@ type terminal struct {
 	text   strings.Builder
 }
 
-// newTerminal returns a terminal whose clock is five minutes ahead, so that ages are known.
+// newTerminal returns a terminal whose clock is five minutes ahead, so that the ages in the transcript are known.
 func newTerminal(t *testing.T, words map[string]string) *terminal {
 	t.Helper()
 	return &terminal{t: t, words: words, hidden: map[string]string{}, ids: map[string]string{}, now: func() time.Time { return time.Now().Add(5 * time.Minute) }}
@@ -96,8 +97,8 @@ func (m *terminal) mask(text string) string {
 	}
 	text = stamps.ReplaceAllString(text, "2026-01-02T03:04:05Z")
 	text = free.ReplaceAllString(text, "40000 MB are free")
-	text = vector.ReplaceAllString(text, "pgvector   version 0.8.0") // servers have different ones
-	text = counts.ReplaceAllString(text, "4 migrations")             // other versions have more
+	text = vector.ReplaceAllString(text, "pgvector   version 0.8.0") // the version depends on the server
+	text = counts.ReplaceAllString(text, "4 migrations")             // later versions have more migrations
 	text = lists.ReplaceAllString(text, "$1…\n")
 	return ids.ReplaceAllStringFunc(text, func(id string) string {
 		if m.ids[id] == "" {
@@ -111,7 +112,7 @@ func (m *terminal) mask(text string) string {
 	})
 }
 
-// golden compares the transcript with a file of testdata, and begins another one.
+// golden compares the transcript with a file of testdata, and begins a new transcript.
 func (m *terminal) golden(name string) {
 	m.t.Helper()
 	file := filepath.Join("testdata", name+".txt")

@@ -11,11 +11,11 @@ import (
 )
 
 // A transfer is the checkpoints of a thread, oldest first, with their changes and pending writes. It
-// contains what removed checkpoints have left to their descendants.
+// contains the removed checkpoints on whose changes other checkpoints build.
 type transfer []transferred
 
-// A transferred checkpoint is stored, or was removed from the thread. Of a removed one, only the id, the
-// parent, the source and the changes are known.
+// A transferred is a checkpoint in a transfer. If it was removed from the thread, only its id, parent, source and
+// changes are known.
 type transferred struct {
 	checkpoint.Checkpoint
 	removed bool
@@ -48,17 +48,17 @@ func readTransfer(ctx context.Context, s checkpoint.Store, thread string) (trans
 type transferReader struct {
 	steps []checkpoint.Checkpoint // newest first
 	parts map[string]part         // by the id of the checkpoint
-	done  map[string]bool         // the checkpoints that need not be added as removed ones
+	done  map[string]bool         // the ids of the stored checkpoints, and of the removed ones in out
 	out   transfer
 }
 
-// A part is a checkpoint's part of a lineage.
+// A part is the entry of one checkpoint in a lineage.
 type part struct {
 	checkpoint.Delta
-	prev string // the id of the part before it
+	prev string // the id of the previous part
 }
 
-// read adds the changes of a checkpoint, which a list leaves out.
+// read sets the changes of a listed checkpoint, because a list leaves them out.
 func (r *transferReader) read(ctx context.Context, s checkpoint.Store, c *checkpoint.Checkpoint) error {
 	if p, known := r.parts[c.ID]; known && !p.Snapshot {
 		c.Changes = p.Changes
@@ -79,7 +79,7 @@ func (r *transferReader) read(ctx context.Context, s checkpoint.Store, c *checkp
 	return nil
 }
 
-// add adds a checkpoint after those removed ones on which it builds.
+// add adds a checkpoint to the transfer, after the removed checkpoints on which it builds.
 func (r *transferReader) add(c *checkpoint.Checkpoint) {
 	var removed transfer
 	for id := r.parts[c.ID].prev; id != "" && !r.done[id]; id = r.parts[id].prev {
@@ -104,8 +104,8 @@ func (r *transferReader) add(c *checkpoint.Checkpoint) {
 	r.out = append(r.out, transferred{Checkpoint: *c})
 }
 
-// until returns the transfer of a thread that ends at a checkpoint of its graph: with the ancestors of
-// the checkpoint, and with the calls of subgraphs that they have made.
+// until returns the part of a transfer that ends at a checkpoint of the thread's own graph. This part has the
+// ancestors of the checkpoint, and the subgraph calls that they made.
 func (t transfer) until(at string) (transfer, bool) {
 	end := slices.IndexFunc(t, func(c transferred) bool { return c.ID == at && c.Namespace == "" && !c.removed })
 	if end < 0 {
@@ -151,11 +151,11 @@ func (t transfer) write(ctx context.Context, s checkpoint.Store, thread string) 
 	return err
 }
 
-// exists is the error for a new thread with the id of another one.
+// exists returns the error for a new thread whose id is already in the store.
 func exists(thread string) error { return fmt.Errorf("thread %q exists in this store", thread) }
 
-// put stores the checkpoints. Those that were removed are stored for a run of their own, and removed
-// again with it: then the store keeps their changes for the checkpoints that build on them.
+// put stores the checkpoints. It stores the removed ones with the id of a temporary run, and then deletes this run. The
+// store removes the checkpoints again, but keeps their changes for the checkpoints that build on them.
 func (t transfer) put(ctx context.Context, s checkpoint.Store, thread string) error {
 	heads, standIn, some := map[string]string{}, "import-"+rand.Text(), false
 	for _, c := range t {

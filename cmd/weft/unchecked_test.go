@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// unchecked returns a graph with a question without a schema.
+// unchecked returns a graph that asks a question without a schema.
 func unchecked(t *testing.T, store checkpoint.Store) *graph.Graph {
 	t.Helper()
 	type decision struct {
@@ -34,8 +34,8 @@ func unchecked(t *testing.T, store checkpoint.Store) *graph.Graph {
 	return g
 }
 
-// With a server, the command says how the run with the answer has ended. It fails if the node cannot read the answer, and
-// the thread is listed as paused.
+// With a server, the command reports how the run with the answer has ended. If the node cannot read the answer, the command
+// fails, and the list shows the thread as paused.
 func TestTheCommandSaysThatAnAnswerCannotBeRead(t *testing.T) {
 	t.Parallel()
 	g := unchecked(t, memcheckpoint.New(memcheckpoint.Options{}))
@@ -86,8 +86,8 @@ func TestTheCommandSaysThatAnAnswerIsUnchecked(t *testing.T) {
 	}
 }
 
-// An answer that no finished task has used can be replaced by the id of its question, so an operator need not run the thread with
-// a wrong one. An answer that a node has read cannot.
+// An operator can replace a wrong answer before the thread runs, with the id of its question. After a finished task has used
+// an answer, nobody can replace it.
 func TestAStoredAnswerCanBeReplaced(t *testing.T) {
 	t.Parallel()
 	for name, p := range places(t) {

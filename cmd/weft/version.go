@@ -15,14 +15,14 @@ Prints the version of this command, the revision of its source if that is known,
 that it migrates, the newest migration. A store with a newer one needs a newer version of the command.
 `
 
-// A versionView says which program this is.
+// A versionView has the version of the program and of the stores that it migrates.
 type versionView struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
 	Modified bool   `json:"modified,omitempty"` // the source differed from the revision
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
-	// Stores have the newest migration of each store.
+	// Stores has the name of the newest migration of each store.
 	Stores map[string]string `json:"stores"`
 }
 
@@ -55,7 +55,7 @@ func runVersion(ctx context.Context, args []string, std *streams) error {
 	return nil
 }
 
-// versionOf returns the version of a program. The information is nil if the program was built without it.
+// versionOf returns the version of a program. info is nil if the program was built without this information.
 func versionOf(info *debug.BuildInfo) *versionView {
 	v := &versionView{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info == nil {

@@ -37,7 +37,7 @@ func TestTheVersionIsThatOfTheBuild(t *testing.T) {
 	}
 }
 
-// The migrations that weft version names are those of new stores.
+// weft version names the newest migrations that new stores have.
 func TestVersionNamesTheNewestMigrations(t *testing.T) {
 	t.Parallel()
 	m := newTerminal(t, map[string]string{"threads.db": filepath.Join(t.TempDir(), "threads.db")})
