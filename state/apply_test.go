@@ -10,8 +10,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// Apply gives the state that one task with the writes gives, and changes nothing that was read or
-// applied before, although lists share their memory.
+// Apply returns the same state as one task with the writes. It does not change earlier states or the values
+// that were read from them, although lists share memory.
 func TestApplyLeavesEarlierStatesUnchanged(t *testing.T) {
 	t.Parallel()
 	texts, last, sum := state.Append[string]("texts"), state.Last[string]("last"), state.Sum[int]("sum")
@@ -35,7 +35,7 @@ func TestApplyLeavesEarlierStatesUnchanged(t *testing.T) {
 	assert.Equal(t, "y", last.Get(two))
 }
 
-// The update of a task may have writes to internal channels, which the code around the graph does not have.
+// NewView accepts the update of a task with writes to internal channels, which code outside of the graph does not have.
 func TestNewViewLeavesOutInternalChannelsThatItLacks(t *testing.T) {
 	t.Parallel()
 	answer, progress := state.Last[string]("answer"), state.Last[int]("progress").Internal()
@@ -50,7 +50,7 @@ func TestNewViewLeavesOutInternalChannelsThatItLacks(t *testing.T) {
 	require.ErrorIs(t, err, state.ErrUnknownChannel)
 }
 
-// An error is a ChannelError that names the channel.
+// An error of Apply is a ChannelError that names the channel.
 func TestApplyNamesTheChannelOfAnError(t *testing.T) {
 	t.Parallel()
 	full := errors.New("full")

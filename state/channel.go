@@ -28,7 +28,7 @@ type Channel[V, U any] struct {
 	values     *jsonform.Codec[V]
 	updates    listCodec[U]
 	asUpdate   func(V) U    // converts a value to an update that sets it; may be nil
-	isNoop     func(U) bool // reports whether an update does nothing; nil if no update can
+	isNoop     func(U) bool // reports whether an update does nothing; nil if every update counts
 	number     *number[V]   // nil unless slots hold the value as a number
 
 	copiesArguments bool // the reducer is a user's function, so it must get copies
@@ -86,10 +86,10 @@ func (c *Channel[V, U]) Default(v func() V) *Channel[V, U] {
 	return c
 }
 
-// Internal marks the channel as a part of how nodes work, such as the progress of an agent. Only Go code
-// writes it: the clients of package server cannot, and Graph.ReadInput refuses it. The results and streams of
-// package server do not have it; snapshots and states of threads do. Internal returns the channel. Call
-// Internal only where the channel is declared.
+// Internal marks the channel as an implementation detail of nodes, such as the progress of an agent. Only Go
+// code can write it: the clients of package server cannot, and Graph.ReadInput returns an error for it. Package
+// server leaves it out of results and streams. Snapshots and the states of threads have it. Internal returns
+// the channel. Call Internal only where the channel is declared.
 func (c *Channel[V, U]) Internal() *Channel[V, U] {
 	c.traits.Internal = true
 	return c

@@ -62,7 +62,7 @@ func returnsChannel(f *ast.FuncDecl) bool {
 	return ok && strings.HasSuffix(name.Name, "Channel")
 }
 
-// kindFiles are the pages and tests that have each kind of channel, with the form in which they name it.
+// kindFiles maps each page and test that must have every kind of channel to a pattern of how it names a kind.
 var kindFiles = map[string]string{
 	"../docs/glossary.md": "kind of a channel .*`%s`", "../docs/concepts/state.md": "`state\\.%s`", "example_test.go": `func Example%s\(`,
 	"kinds_test.go": construction, "channels_test.go": construction, "tx_test.go": construction,
@@ -112,7 +112,7 @@ func TestEachChannelKindIsDocumentedAndTested(t *testing.T) {
 	}
 }
 
-// A declaration alone tests nothing, so the program of internal/stored has to write to a channel of each kind.
+// The test program of internal/stored must write to a channel of each kind, because a declaration alone tests nothing.
 func TestTheProgramThatIsReadWithoutItsGraphWritesEachKind(t *testing.T) {
 	t.Parallel()
 	const path = "../internal/stored/graph_test.go"
@@ -127,8 +127,8 @@ func TestTheProgramThatIsReadWithoutItsGraphWritesEachKind(t *testing.T) {
 	}
 }
 
-// hasEachKind fails the test unless the names include each stored channel of newKinds. The argument list says where
-// the names are.
+// hasEachKind fails the test unless the names include each stored channel of newKinds. The argument list names the place
+// of the names in the error.
 func hasEachKind(t *testing.T, list string, names iter.Seq[string]) {
 	t.Helper()
 	has := map[string]bool{}
@@ -142,7 +142,8 @@ func hasEachKind(t *testing.T, list string, names iter.Seq[string]) {
 	}
 }
 
-// fieldsWithMethodsOfTheirOwn returns the fields of k whose type has more methods that read a state than Channel has.
+// fieldsWithMethodsOfTheirOwn returns the fields of k whose type is not Channel. These types have further methods that
+// read a state.
 func fieldsWithMethodsOfTheirOwn(k *kinds) (names []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(*k)) {
 		if !strings.HasPrefix(f.Type.Elem().Name(), "Channel[") {

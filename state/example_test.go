@@ -238,7 +238,7 @@ func ExampleNewView() {
 	// Output: [append answers: ["WHY?"]] <nil>
 }
 
-// A middleware of an agent sees the state with the writes of those before it.
+// A middleware of an agent sees the state with the writes of earlier middlewares applied. Apply computes such a state.
 func ExampleApply() {
 	steps := state.Append[string]("steps")
 	before, err := state.NewView([]state.Handle{steps}, steps.Put("look"))

@@ -58,7 +58,7 @@ func (c *KeyedChannel[E]) Prune(keep func([]E) []E) *KeyedChannel[E] {
 	return c
 }
 
-// Internal marks the channel as a part of how nodes work. See [Channel.Internal].
+// Internal marks the channel as an implementation detail of nodes. See [Channel.Internal].
 func (c *KeyedChannel[E]) Internal() *KeyedChannel[E] {
 	c.traits.Internal = true
 	return c

@@ -39,7 +39,7 @@ func (c *ListChannel[E]) Default(v func() []E) *ListChannel[E] {
 	return c
 }
 
-// Internal marks the channel as a part of how nodes work. See [Channel.Internal].
+// Internal marks the channel as an implementation detail of nodes. See [Channel.Internal].
 func (c *ListChannel[E]) Internal() *ListChannel[E] {
 	c.traits.Internal = true
 	return c

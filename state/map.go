@@ -47,7 +47,7 @@ func (c *MapChannel[K, V]) Default(v func() map[K]V) *MapChannel[K, V] {
 	return c
 }
 
-// Internal marks the channel as a part of how nodes work. See [Channel.Internal].
+// Internal marks the channel as an implementation detail of nodes. See [Channel.Internal].
 func (c *MapChannel[K, V]) Internal() *MapChannel[K, V] {
 	c.traits.Internal = true
 	return c
@@ -244,7 +244,7 @@ func (c *mapCodec[K, V]) DecodeWrite(k statecore.Kind, data []byte) (statecore.A
 	return statecore.Action{}, statecore.OtherKind(k, c.traits.Kind)
 }
 
-// decode decodes a stored map, to each of whose values it applies the Upgrade function.
+// decode decodes a stored map. It applies the Upgrade function to the JSON of each value.
 func (c *mapCodec[K, V]) decode(data []byte) (map[K]V, error) {
 	if c.upgrade == nil {
 		return c.codec.Decode(data)

@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// moment is a state with a copy of its values, made before any later step.
+// moment is a state with a copy of its values, which was made before any later step.
 type moment struct {
 	view   state.View
 	was    map[string]any
@@ -196,7 +196,8 @@ func TestForksOfAListAreIndependent(t *testing.T) {
 	}
 }
 
-// TestKindsThatStoreWholeValuesReadEachOther proves that such a kind reads the values and pending writes of the others.
+// TestKindsThatStoreWholeValuesReadEachOther proves that each kind of channel that stores whole values reads the values and
+// pending writes of the other kinds that do so.
 func TestKindsThatStoreWholeValuesReadEachOther(t *testing.T) {
 	t.Parallel()
 	custom := func(_, update int) (int, error) { return update, nil }

@@ -22,7 +22,7 @@ type SetChannel[E comparable] struct {
 	*elements[E, E]
 }
 
-// Internal marks the channel as a part of how nodes work. See [Channel.Internal].
+// Internal marks the channel as an implementation detail of nodes. See [Channel.Internal].
 func (c *SetChannel[E]) Internal() *SetChannel[E] {
 	c.traits.Internal = true
 	return c

@@ -12,8 +12,8 @@ type View interface{ statecore.View }
 
 // NewView returns the state of a graph with these channels. It applies the writes
 // in order, as one task would. Use it to test a node or a reducer without a graph, or to
-// read the update of a task. Writes to an internal channel that is not one of these are left out; see
-// [Channel.Internal]. A write to any other channel is an error.
+// read the update of a task. NewView leaves out writes to an internal channel that is not in channels; see
+// [Channel.Internal]. A write to any other channel that is not in channels is an error.
 // An error is a [ChannelError], or joins several of them.
 func NewView(channels []Handle, writes ...Write) (View, error) {
 	schema, err := statecore.NewSchema(channels...)
@@ -49,14 +49,14 @@ type Description struct {
 	Kind   string `json:"kind"`   // "last", "append", "sum", …
 	Type   string `json:"type"`   // the Go type of the value
 	Stored bool   `json:"stored"` // whether the value is stored; false for an untracked channel
-	// Replaces says that an update replaces the value, as for [Last]. Otherwise it is merged
-	// into the value.
+	// Replaces says that an update replaces the value, as for [Last]. Otherwise the update is
+	// merged into the value.
 	Replaces bool `json:"replaces,omitempty"`
 	// Initial is the JSON of the value before the first write: the default, or an empty list,
 	// set or map. The default of [Sum] and [Max] is zero. Initial is nil if the channel has no
 	// default, if the default is null, or if the channel is not stored.
 	Initial json.RawMessage `json:"initial,omitempty"`
-	// Internal says that the channel is a part of how a node works; see [Channel.Internal].
+	// Internal says that the channel is an implementation detail of nodes; see [Channel.Internal].
 	Internal bool `json:"internal,omitempty"`
 }
 

@@ -92,8 +92,8 @@ func TestWritesFromChangesHaveTheSameEffect(t *testing.T) {
 	}
 }
 
-// fromChanges returns writes made from the changes that the writes store. Where the changes are no writes, it returns the
-// original ones.
+// fromChanges converts the changes that the writes store to writes. For a channel without ChangesAreWrites, it returns the
+// original writes.
 func fromChanges(t *testing.T, schema *statecore.Schema, v state.View, writes []state.Write) []state.Write {
 	t.Helper()
 	var again []state.Write
@@ -115,8 +115,8 @@ func fromChanges(t *testing.T, schema *statecore.Schema, v state.View, writes []
 	return again
 }
 
-// Subgraphs that run at the same time hand their changes on as writes of two tasks. A kind whose changes merge otherwise than
-// its writes must not have ChangesAreWrites.
+// Subgraphs that run at the same time pass their changes to the parent graph as writes of two tasks. If the changes of a kind
+// merge differently from its writes, the kind must not have ChangesAreWrites.
 func TestChangesOfTwoTasksHaveTheEffectOfTheirWrites(t *testing.T) {
 	t.Parallel()
 	all := newKinds()
@@ -219,8 +219,8 @@ func TestInvalidStoredDataIsAnError(t *testing.T) {
 	channelErr(t, err, "keyed", state.ErrStored)
 }
 
-// refused fails the test unless a channel refused a stored change or write. The argument list is the variable of the
-// test that has the changes or writes that are not refused.
+// refused fails the test unless err is the error of a channel about a stored change or write of kind k. The argument list
+// names the variable of the test that has the kinds without an error.
 func refused(t *testing.T, err error, what string, d *statecore.Description, k statecore.Kind, list string) {
 	t.Helper()
 	if assert.Error(t, err, "channel %q accepts a %s of kind %v; if its kind stores such ones, add it to the variable %s, under %q", d.Name, what, k, list, d.Kind) {

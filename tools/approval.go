@@ -27,8 +27,8 @@ type Approval struct {
 	//		return Approve.WaitKey(ctx, key, q)
 	//	}
 	//
-	// If Ask is nil, a call that Rule selects fails with [ErrNoApprover]. If 100 decisions about a
-	// call were invalid, the call fails; in a graph, these of earlier runs count too.
+	// If Ask is nil, a call that Rule selects fails with [ErrNoApprover]. After 100 invalid decisions about
+	// a call, the call fails. In a graph, the decisions of earlier runs count too.
 	Ask func(ctx context.Context, key string, q Question) (Decision, error)
 }
 
@@ -91,9 +91,9 @@ type Decision struct {
 	Hash string `json:"hash"`
 	// Reason is the text that the model is given about a rejected call. It may be empty.
 	Reason string `json:"reason,omitempty"`
-	// By says in the result of the call who or what rejected or changed it, for example "the deadline" if
-	// nobody answered in time. It stands inside a sentence. Empty means "a person". Nothing checks it: it is
-	// a text, not an identity.
+	// By names who or what rejected or changed the call, for example "the deadline" if nobody answered in time.
+	// It becomes a part of a sentence for the model. Empty means "a person". By is a text that nothing
+	// checks, and not an identity.
 	By string `json:"by,omitempty"`
 	// Arguments replace all arguments of an edited call. The question is asked again if
 	// they are missing or do not fit the tool's schema.
@@ -142,8 +142,8 @@ func (q Question) Reject(reason string) Decision {
 }
 
 // Edit returns a decision to run the call with these arguments. The model is told that a
-// person, or Decision.By, changed them. The arguments have to fit the schema of the tool; no rule and no other
-// person is asked about them. If the person may approve less than the tool can do, check the
+// person, or Decision.By, changed them. The arguments have to fit the schema of the tool. They need no further
+// approval, even if a rule selects them. If the person may approve less than the tool can do, check the
 // arguments before you pass the decision on.
 func (q Question) Edit(arguments json.RawMessage) Decision {
 	return Decision{Verdict: Edited, Hash: q.Hash, Arguments: arguments}
@@ -177,8 +177,8 @@ type approvalState struct {
 	run     int    // the number of earlier starts of the approved call
 }
 
-// maxDecisions is the maximum number of decisions about one call. Ask may be a function that returns the same invalid
-// decision at once, each time.
+// maxDecisions is the maximum number of decisions about one call. Without a limit, a call would not end if Ask is a function
+// that always returns the same invalid decision.
 const maxDecisions = 100
 
 // approve asks until a decision is valid, and applies this decision.
@@ -217,8 +217,8 @@ func (e *callRun) approve(ctx context.Context) error {
 }
 
 // judge applies a decision, or returns the reason why the decision is invalid. With Once,
-// the reason is stored. So an invalid decision stays invalid even if a later run has the
-// binding of the decision, because the person may have changed the decision meanwhile.
+// it stores the reason, so that the decision stays invalid even if a later run has the binding
+// of the decision: the person may have decided again meanwhile.
 func (e *callRun) judge(ctx context.Context, d Decision, bound binding) (problem string, err error) {
 	if e.options.Once == nil {
 		return e.follow(d, bound), nil

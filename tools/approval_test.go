@@ -356,7 +356,7 @@ func TestApprovalWithoutAnybodyToAsk(t *testing.T) {
 	assert.Empty(t, ran)
 }
 
-// An Ask that always returns the decision about another call neither runs the call nor asks for ever.
+// If Ask always returns the decision about another call, the call does not run, and it fails after a number of questions.
 func TestInvalidDecisionsEnd(t *testing.T) {
 	t.Parallel()
 	ran := []int{}

@@ -15,7 +15,7 @@ import (
 // A binding is the subject of an approval: the tool, the arguments and the bound
 // values of one call.
 type binding struct {
-	tool, arguments, bound string // SHA-256 digests; that of the arguments covers the preview
+	tool, arguments, bound string // SHA-256 digests; the digest of the arguments covers the preview
 }
 
 // String returns the form in which questions and decisions store a binding.

@@ -197,7 +197,7 @@ func failure(call llm.ToolCall, err error) error {
 	return fmt.Errorf("tools: %s (call %s): %w", call.Name, call.ID, err)
 }
 
-// ended returns err, wrapped so that it also wraps the cause and the error of the done ctx.
+// ended returns an error that wraps err, and the cause and the error of the done ctx.
 func ended(ctx context.Context, err error) error {
 	for _, why := range []error{context.Cause(ctx), ctx.Err()} {
 		if !errors.Is(err, why) {

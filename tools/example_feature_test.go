@@ -333,7 +333,7 @@ func ExampleVisible() {
 	// Output: Lunch \u202egnp.exe\u202c
 }
 
-// Text shows a question to a person on a few safe lines.
+// Text returns a question as text for a person, with one line for each part and visible escapes of hidden characters.
 func ExampleQuestion_Text() {
 	q := tools.Question{
 		Tool: "pay", Description: "Pays an invoice.", Arguments: json.RawMessage("{\"to\":\"ann\u200b\"}"),

@@ -133,7 +133,7 @@ func metaCallInvalid(t *testing.T, set *tools.Set) llm.Message {
 	return mustCall(t, set.Meta(), llm.InvalidCall("call_4", tools.InvokeTool, `x`, "no"), tools.Options{})
 }
 
-// jump is a signal like the one of graph.Goto.
+// jump is a signal, like the signal of graph.Goto.
 type jump string
 
 func (j jump) Signal() string { return "goto " + string(j) }

@@ -8,21 +8,21 @@ import (
 
 type wrapKey struct{}
 
-// A WrapFunc runs a tool for a call. It calls run with its context or one derived from it, and
-// returns the result, the error of the tool, or others.
+// A WrapFunc runs a tool for a call. It calls run with its context or a derived one, and
+// returns the result and the error of run, or replaces them.
 type WrapFunc func(ctx context.Context, call llm.ToolCall, run func(context.Context) (Result, error)) (Result, error)
 
 // WithWrap returns a context in which a function runs around each tool, for example to trace it.
 // The function of an outer context is the outermost.
 //
-// It sees a call whose arguments are checked and that a person has approved, if that was
-// necessary. For a call of invoke_tool, it sees the call of the invoked tool. It runs once for all
+// The function gets a call after the check of its arguments, and after the approval if the call needs
+// one. For a call of invoke_tool, it gets the call of the invoked tool. It runs once for all
 // attempts of [WithRetry], and not for calls that are answered without a tool. For a sub-agent of package agent, run
-// hands over the task and does not wait: the sub-agent has not begun, and the error is nil.
+// hands over the task and returns a nil error before the sub-agent begins.
 //
-// Functions add up: two calls of WithWrap with the same function run it twice. Tasks of a subgraph, and of an agent in a
-// tool, inherit the context of the task around them. So a hook or a middleware of a graph must not wrap a context that it
-// has wrapped, or it counts a call once for each level: see [callbacks].
+// Each call of WithWrap adds a function: after two calls with the same function, the function runs twice. Tasks of a
+// subgraph, and of an agent in a tool, inherit the context of the task around them. So a hook or a middleware of a graph
+// must not wrap a context that it has already wrapped. Otherwise the function runs once for each level: see [callbacks].
 //
 // [callbacks]: https://github.com/weft-go/weft/blob/main/docs/howto/observe.md#with-functions-of-your-own
 func WithWrap(ctx context.Context, wrap WrapFunc) context.Context {
@@ -35,7 +35,7 @@ func WithWrap(ctx context.Context, wrap WrapFunc) context.Context {
 	return context.WithValue(ctx, wrapKey{}, wrap)
 }
 
-// wrapped runs the tool with the function of the context around it.
+// wrapped runs the tool inside the function that [WithWrap] put into the context.
 func (e *callRun) wrapped(ctx context.Context) (Result, error) {
 	if wrap, ok := ctx.Value(wrapKey{}).(WrapFunc); ok {
 		return wrap(ctx, e.call.Clone(), e.tried)

@@ -112,7 +112,7 @@ func (t *storedThreads) answered(ctx context.Context, thread string) (map[string
 	return nil, nil
 }
 
-// answerTime is how long the command waits for the end of the run that uses an answer.
+// answerTime is the longest time that the command waits for the end of the run that uses an answer.
 const answerTime = 10 * time.Second
 
 // followAnswer waits for the end of the run that uses an answer, and prints the status of the thread after the run. It returns

@@ -57,7 +57,7 @@ func (c *call) forkServed(ctx context.Context) (string, error) {
 	return made.ID, errors.Join(err, server.close())
 }
 
-// forkStored copies a thread in its store.
+// forkStored copies a thread within its store. If at is not empty, the copy ends at this checkpoint.
 func (c *call) forkStored(ctx context.Context, at, to string) (_ string, err error) {
 	db, err := c.source.opened(ctx, c.source.keys)
 	if err != nil {

@@ -193,7 +193,7 @@ func outdated(ctx context.Context, db *store, thread string, p checkpoint.PruneP
 
 // endCalls adds the checkpoints of a subgraph to gone if gone has the checkpoint that called the subgraph.
 func endCalls(spaces map[string][]string, gone map[string]bool) {
-	for _, namespace := range sortedKeys(spaces) { // a namespace comes after that of its caller
+	for _, namespace := range sortedKeys(spaces) { // a namespace comes after the namespace of its caller
 		_, caller, called := checkpoint.CalledAt(namespace)
 		if !called || !gone[caller] {
 			continue

@@ -73,7 +73,7 @@ type store struct {
 	queue func(ctx context.Context) (runs.QueueStats, error)
 }
 
-// opened returns the store of an address, with its values decrypted if there is a file with keys.
+// opened opens a database. If keys names a file with keys, the store decrypts the values.
 func (a address) opened(ctx context.Context, keys string) (*store, error) {
 	s, err := a.open(ctx)
 	if err != nil {

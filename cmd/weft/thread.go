@@ -213,7 +213,7 @@ func fromTheStart(q checkpoint.StatusQuery) checkpoint.StatusQuery {
 	return q
 }
 
-// eachOnce yields the first entry of each thread, unless this entry comes before the place after or at it.
+// eachOnce yields the first entry of each thread, if this entry comes after the given place.
 func eachOnce(list iter.Seq2[checkpoint.ThreadStatus, error], after checkpoint.ThreadStatus) iter.Seq2[checkpoint.ThreadStatus, error] {
 	return func(yield func(checkpoint.ThreadStatus, error) bool) {
 		seen := map[string]bool{}

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 func runServer(mode, address string) error {
 	ctx := context.Background()
 	d := newToolServer()
-	// Let servers that do not end themselves stop, in case the test is killed.
+	// Close gone after a time, so that a server does not run forever if the test is killed.
 	gone := make(chan struct{})
 	time.AfterFunc(2*soon, func() { close(gone) })
 	switch mode {

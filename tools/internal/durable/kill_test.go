@@ -235,7 +235,7 @@ func (k *killing) process(t *testing.T, n int) bool {
 	return false
 }
 
-// look records the results in the file.
+// look reads the thread from the store, and records the results that it finds there.
 func (k *killing) look(t *testing.T) {
 	t.Helper()
 	store, err := sqlitecheckpoint.Open(t.Context(), k.file, sqlitecheckpoint.Options{})
