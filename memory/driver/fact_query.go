@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/memory/internal/input"
 )
 
-// FactQuery selects the facts of its scopes that are valid now, or at a time.
+// FactQuery selects the facts of its scopes that are valid now, or at the time AsOf.
 type FactQuery struct {
 	Reach
 	// IDs keeps the facts with one of these IDs, Kinds the facts of one of these kinds, and Conversation the

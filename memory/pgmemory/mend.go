@@ -133,7 +133,8 @@ const mendFacts = `WITH held AS MATERIALIZED (SELECT s.key FROM weft.mem_scope s
 		WHERE f.key = g.key AND f.version = g.version AND f.scope = ANY (ARRAY(SELECT key FROM held)) RETURNING 1)
 	SELECT count(*) FROM done`
 
-// columnsOf returns the columns of an update of the rows.
+// columnsOf returns the arguments of an update: the distinct keys of scopes or shelves, and for each row
+// its key, terms and words.
 func columnsOf(tenant string, list []mending) (place, key []int64, terms, words []string) {
 	lexicon := newLexicon(tenant)
 	for _, m := range list {

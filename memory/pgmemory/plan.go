@@ -20,7 +20,7 @@ type table struct {
 // A wanted has the words and the vector of a search, and the limit for each of them.
 type wanted struct {
 	words     []int64
-	terms     []string // of the words
+	terms     []string // the term of each word
 	embedding []float32
 	model     string
 	limit     int

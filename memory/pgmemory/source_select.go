@@ -8,7 +8,7 @@ import (
 
 const readShelves = `WITH shelf AS MATERIALIZED (SELECT s.key, s.chunks, s.terms FROM weft.mem_shelf s WHERE `
 
-// newSourceSelection selects sources o.
+// newSourceSelection returns a query as a condition on mem_source o.
 func newSourceSelection(q *driver.SourceQuery) (*selection, error) {
 	s := &selection{}
 	scopes, one := reach(&q.Reach, &s.args)
@@ -41,8 +41,8 @@ func onShelf(row string, one bool) string {
 	return row + `.shelf IN (SELECT key FROM shelf)`
 }
 
-// newChunkSelection selects the chunks f of sources. The number of chunks is stored with
-// shelves and sources.
+// newChunkSelection returns a query as a condition on mem_chunk f. To count the chunks, it reads
+// their number from shelves or sources.
 func newChunkSelection(q *driver.SourceQuery) (*selection, error) {
 	s, err := newSourceSelection(q)
 	if err != nil {

@@ -33,8 +33,8 @@ func (c *corpus) addWords(w *sqlitedb.Session, s *scope, key int64, terms []stri
 	return err
 }
 
-// removeWords removes the words of a row from the index. The index has no contents, so it needs the
-// terms to remove them.
+// removeWords removes the words of a row from the index. The index does not store the terms of a row,
+// so the caller must pass them.
 func (c *corpus) removeWords(w *sqlitedb.Session, s *scope, key int64, terms []string) error {
 	if len(terms) == 0 {
 		return nil
@@ -101,8 +101,8 @@ func (c *corpus) removeSome(w *sqlitedb.Session, s *scope, limit int, text strin
 }
 
 // forget removes the scopes of a corpus that Forget(s) covers. It first calls note if it is not
-// nil. For each scope it calls remove, which removes the rows and returns their number. Removed
-// data is overwritten in the file, and removed from the write-ahead log; see [ErrInUse].
+// nil. For each scope it calls remove, which removes the rows and returns their number. It
+// overwrites removed data in the file, and removes it from the write-ahead log; see [ErrInUse].
 func (d *DB) forget(ctx context.Context, of *corpus, s driver.Scope, note func(w *sqlitedb.Session) error, remove func(w *sqlitedb.Session, s *scope) (int, error)) (count int, err error) {
 	err = d.sql.Change(ctx, func(w *sqlitedb.Session) error {
 		count = 0

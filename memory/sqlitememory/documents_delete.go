@@ -135,7 +135,7 @@ type sweeping struct {
 	done bool
 }
 
-// slice removes chunks until its time has passed or no chunk is left.
+// slice removes chunks until the time of a slice has passed or no chunk is left.
 func (s *sweeping) slice(ctx context.Context) error {
 	for end := time.Now().Add(slice); time.Now().Before(end); {
 		if err := ctx.Err(); err != nil {
@@ -159,8 +159,8 @@ func (s *sweeping) slice(ctx context.Context) error {
 	return nil
 }
 
-// next returns the key of a source to sweep, and its scope, whose secret is used in the index of
-// words.
+// next returns the key of a source to sweep, and a scope that has only the secret for the index words
+// of the source.
 func (s *sweeping) next() (key int64, of scope, err error) {
 	for len(s.keys) > 0 {
 		found, err := s.One(`SELECT source, secret FROM mem_source_dead WHERE source = ?`, []any{s.keys[0]}, &key, &of.secret)

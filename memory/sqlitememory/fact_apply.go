@@ -290,13 +290,13 @@ func (r *row) says(other *row) bool {
 // lasts reports whether a fact has not ended.
 func lasts(r *row, now int64) bool { return r.ValidTo.IsZero() || r.ValidTo.UnixMicro() > now }
 
-// repeats reports whether r has the same text as other and an overlapping validity.
+// repeats reports whether r repeats other; see [driver.Fact.Repeats].
 func (r *row) repeats(other *row, now time.Time) bool {
 	i, _ := driver.Repeated(&r.Fact, []*driver.Fact{&other.Fact}, now)
 	return i == 0
 }
 
-// extend makes the validity of r include the validity of a fact that repeats it.
+// extend stores r as [driver.Fact.Join] extends it by a fact that repeats it.
 func (a *applying) extend(r, again *row, floor time.Time, actor string) error {
 	next := r.Join(&again.Fact, floor)
 	if next.ValidFrom.Equal(r.ValidFrom) && next.ValidTo.Equal(r.ValidTo) && next.ExpiresAt.Equal(r.ExpiresAt) {
@@ -308,8 +308,8 @@ func (a *applying) extend(r, again *row, floor time.Time, actor string) error {
 	return note(a.Session, a.scope.key, a.now, driver.Event{ID: r.ID, Kind: driver.Update, Before: r.Content, After: r.Content, By: actor})
 }
 
-// supersede closes the facts that a new fact replaces at a time, except the fact same, which has
-// the same text as the new fact.
+// supersede closes the facts with the given ids at the time when a new fact replaces them. It skips
+// the fact with the id same, which has the same text as the new fact.
 func (a *applying) supersede(ids []string, same, by string, at time.Time) error {
 	for _, id := range ids {
 		if same != "" && id == same {
