@@ -67,8 +67,8 @@ func TestContentBlocksOfAnotherFormAreAnError(t *testing.T) {
 	require.ErrorContains(t, err, "message 0: contentBlocks")
 }
 
-// TestRedactedThinkingIsReasoning proves that reasoning that Anthropic does not show is a reasoning
-// part, in both directions.
+// TestRedactedThinkingIsReasoning proves that FromLangChain reads reasoning that Anthropic does not
+// show as a reasoning part, and that ToLangChain writes it back.
 func TestRedactedThinkingIsReasoning(t *testing.T) {
 	t.Parallel()
 	const row = `[{"type":"ai","data":{"content":[{"type":"redacted_thinking","data":"eA==","index":0},{"type":"text","text":"so"}]}}]`
@@ -84,7 +84,7 @@ func TestRedactedThinkingIsReasoning(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, own.Parts[0].Signature, again[0].Parts[0].Signature)
 
-	// The form that an earlier version wrote.
+	// An earlier version of Weft wrote this form.
 	got = storedAndBack(t, `[{"type":"ai","data":{"content":[{"type":"reasoning","reasoning":"","extras":{"signature":"redacted_thinking:eA=="}},{"type":"text","text":"so"}]}}]`)
 	assert.Equal(t, own.Parts[0].Signature, got[0].Parts[0].Signature)
 	got = storedAndBack(t, `[{"type":"ai","data":{"content":[{"type":"redacted_thinking"},{"type":"text","text":"so"}]}}]`)

@@ -35,7 +35,7 @@ func TestMiddlewareLeftEarly(t *testing.T) {
 	require.Equal(t, 1, exchange.Chunks)
 	require.NoError(t, exchange.Err)
 	assert.EqualValues(t, "", exchange.Reply.Role)
-	// The limit allows a request again.
+	// The limit permits a request again, because the caller has left the first one.
 	_, err := llm.Generate(t.Context(), limited, hello)
 	assert.ErrorIs(t, err, llmtest.ErrNoReply)
 }

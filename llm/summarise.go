@@ -12,10 +12,10 @@ import (
 type Summariser func(ctx context.Context, dropped []Message, maxTokens int) (string, error)
 
 // Summarise is like [Prune], but replaces messages by a summary. It keeps only the system
-// messages and the last p.MinMessages messages, at least the newest one. The message with the summary is before the
-// last messages, and begins with [SummaryHeading]. Its role is user and not system, because
-// text of users and tools must not become a system instruction. A later call summarises the
-// summary like any other message.
+// messages and the last p.MinMessages messages, at least the newest one. The message with
+// the summary is before the last messages, and begins with [SummaryHeading]. Its role is
+// user and not system, because text of users and tools must not become a system
+// instruction. A later call summarises the summary like any other message.
 //
 // If the kept messages use up the budget, or the summary is empty, Summarise does the same as
 // Prune. It truncates a summary of more than twice the tokens that are left of the budget. So p.Counter must count

@@ -90,11 +90,11 @@ func Trace(m Model, h Hooks) Model {
 	}}
 }
 
-// Log returns a model that logs each request to m, under the given name: at level Warn if
-// the request failed, or if m is a [Fallback] and models failed before the one that replied;
-// otherwise at level Info. It logs the numbers of messages, tools and tool
-// calls, the tokens, the stop reason, the times and the error, but no content of messages. A
-// nil logger means slog.Default().
+// Log returns a model that logs each request to m, under the given name. The level is Warn
+// if the request failed, or if m is a [Fallback] and its first model failed. Otherwise it
+// is Info. Log records the numbers of messages, tools and tool calls, the tokens, the stop
+// reason, the times and the error, but no content of messages. A nil logger means
+// slog.Default().
 func Log(m Model, name string, logger *slog.Logger) Model {
 	return Trace(m, Hooks{End: func(ctx context.Context, e Exchange) {
 		l := logger

@@ -4,14 +4,15 @@ import "context"
 
 type (
 	wrapKey struct{}
-	eachKey struct{} // true if the models of a fallback are to be wrapped
+	eachKey struct{} // true if a fallback must wrap its models
 )
 
 // WithWrap returns a context in which [Stream], and so [Generate] and [As], apply a wrapper to
 // each model that they are given, such as [Trace]. The wrapper of an outer context is the outermost.
 // The wrapper is called once for each request to a model, so the model that it returns cannot keep state between
-// requests: a [Limit], for example, would limit nothing. A [Fallback] is not wrapped, even inside a [Retry], [Limit], [IdleTimeout], [Trace] or [Log].
-// Instead, each model that it asks is wrapped, and again in each attempt of a [Retry] around the Fallback.
+// requests: a [Limit], for example, would limit nothing. A [Fallback] is not wrapped, even inside a [Retry], [Limit],
+// [IdleTimeout], [Trace] or [Log]. Instead, each model that it asks is wrapped, and again in each attempt of a [Retry]
+// around the Fallback.
 //
 // A wrapper that ignores its argument and returns another model drops the wrappers of inner contexts, such as wrappers
 // that count usage. A middleware of an agent can set another model in the ModelCall: then all wrappers apply.

@@ -37,7 +37,7 @@ type Call struct {
 // Text returns the input as a text: the string if Input is a JSON string, otherwise its JSON.
 func (c *Case) Text() string { return textOf(c.Input) }
 
-// WantText returns the expected answer as a text, as Text does.
+// WantText returns the expected answer as a text, in the same form as Text.
 func (c *Case) WantText() string { return textOf(c.Want) }
 
 func textOf(data json.RawMessage) string {

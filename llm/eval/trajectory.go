@@ -21,9 +21,9 @@ const (
 )
 
 // Trajectory compares the tool calls of [Answer.Messages] with [Case.Calls]. Score.Value is
-// the share of the expected calls that were made. With [SameCalls], it is the number of
+// the share of the expected calls that the run made. With [SameCalls], it is the number of
 // matching calls divided by the number of expected or actual calls, whichever is larger.
-// Arguments are compared as by [JSON].
+// Trajectory compares arguments as [JSON] does.
 func Trajectory(order CallOrder) Scorer {
 	return NewScorer("trajectory", func(_ context.Context, c Case, a Answer) (Score, error) {
 		if order < SameCalls || order > AnyOrder {

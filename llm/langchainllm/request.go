@@ -165,7 +165,7 @@ func (t *translation) user(m *llm.Message) error {
 	return nil
 }
 
-// joinTexts joins adjacent texts: some libraries reject a second one.
+// joinTexts joins adjacent texts, because some libraries reject a second text.
 func joinTexts(parts []llms.ContentPart) []llms.ContentPart {
 	var out []llms.ContentPart
 	for _, part := range parts {

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/internal/suitetest"
 )
 
-// An Embedder converts texts to vectors. It is the interface memory.Embedder.
+// An Embedder converts texts to vectors. It has the methods of memory.Embedder.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 	Model() string

@@ -22,7 +22,7 @@ func EmbedderFromEnv(ctx context.Context) (*langchainllm.Embedder, error) {
 }
 
 // ReadEmbedder is [Read] for embeddings. It returns [ErrUnset] if EMBEDDING_MODEL is
-// not set. There is no default, because vectors of different models cannot be compared.
+// not set. There is no default model, because vectors of different models cannot be compared.
 func ReadEmbedder(getenv func(string) string) (Config, error) {
 	e := environment(getenv)
 	c, err := e.embedder()

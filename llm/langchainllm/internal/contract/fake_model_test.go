@@ -75,8 +75,8 @@ func TestTextLikeACall(t *testing.T) {
 	assert.Equal(t, "Look: "+text+" is it.", h.text())
 }
 
-// TestSecondAnswer proves that the reply keeps the text that was yielded before a stream was
-// found to be garbled.
+// TestSecondAnswer proves that, after a garbled stream and a second answer, the reply keeps the text
+// that was already yielded.
 func TestSecondAnswer(t *testing.T) {
 	t.Parallel()
 	broken := &llms.ContentChoice{Content: "Let me see.", ToolCalls: []llms.ToolCall{{ID: "1", FunctionCall: &llms.FunctionCall{Name: "add", Arguments: `{"a":`}}}}

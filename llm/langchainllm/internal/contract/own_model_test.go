@@ -73,7 +73,7 @@ func TestAnOwnModelStreamsTextBesideTools(t *testing.T) {
 	f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
 		write(w, `{"text":"Let me "}`+"\n")
 		if streams(r) {
-			<-read // the reader has the first piece
+			<-read // wait until the reader has the first piece
 		}
 		write(w, `{"text":"see."}`+"\n"+`{"call":"add","args":{"a":1}}`+"\n")
 	})

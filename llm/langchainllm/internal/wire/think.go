@@ -72,8 +72,8 @@ func (t *thinkTags) reason(text string) (reasoning, rest string) {
 	return reasoning, rest
 }
 
-// partOfTag returns the length of the end of a text that can be the beginning of the closing
-// tag.
+// partOfTag returns the length of the longest suffix of a text that can be the beginning of the
+// closing tag.
 func partOfTag(text string) int {
 	for n := min(len(text), len(thinkEnd)-1); n > 0; n-- {
 		if strings.HasSuffix(text, thinkEnd[:n]) {
