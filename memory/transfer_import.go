@@ -21,8 +21,8 @@ const (
 // Import stores an export of [Memory.Export] and returns the counts of new items. Items that the memory
 // already has do not change: a fact with the same ID, a document with the same ID or URI, a value with the
 // same key, a conversation or a turn with the same ID. It returns [ErrFormat] for a file that is not an
-// export, [ErrTruncated] if lines are missing, and [ErrInvalid] for an item that cannot be stored. The last error
-// names the item and the lines of its batch. Import keeps the batches that it stored before the error.
+// export, [ErrTruncated] if lines are missing, and [ErrInvalid] for an item that cannot be stored, with the name
+// of the item and the lines of its batch. Import keeps the batches that it stored before an error.
 func (m *Memory) Import(ctx context.Context, r io.Reader, o TransferOptions) (Counts, error) {
 	i := importer{ctx: ctx, to: m.backend, options: &o}
 	if err := i.all(json.NewDecoder(r)); err != nil {

@@ -32,8 +32,8 @@ func (e embedding) Embed(context.Context, []string) ([][]float32, error) { retur
 func (embedding) Model() string                                          { return "odd" }
 func (embedding) Dimension() int                                         { return 1 }
 
-// odd returns a function that runs a turn of a bot. The bot recalls and stores a fact before it answers. Its embedder
-// calls do.
+// odd returns a function that runs a turn of a bot. The bot recalls and stores a fact before it answers. The
+// embedder calls do.
 func odd(t *testing.T, log *slog.Logger, do func()) func(ctx context.Context, thread string) string {
 	t.Helper()
 	m, err := memory.New(inmemory.Fill(driver.Stores{FactStore: inMemory()}), memory.Options{Embedder: embedding(func() [][]float32 { do(); return [][]float32{{1}} })})

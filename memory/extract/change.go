@@ -79,8 +79,8 @@ func (l *Learner) decide(ctx context.Context, t *Turn, questions []Question) ([]
 	return changes, nil
 }
 
-// changesFor returns the changes for one decision. Touched has the ids of the facts that
-// earlier decisions of the turn changed; they are not changed again.
+// changesFor returns the changes for one decision. touched has the ids of the facts that
+// earlier decisions of the turn changed. These facts are not changed again.
 func (t *Turn) changesFor(q Question, d Decision, touched map[string]bool) []memory.FactChange {
 	var known []memory.Near
 	for _, i := range d.Known {

@@ -96,7 +96,7 @@ func (m *Facts) Restore(ctx context.Context, list []driver.SavedFact) (int, erro
 }
 
 // inSpace reports whether the record has a vector of a model and, unless dimension is zero, of this
-// length.
+// dimension.
 func inSpace(r *driver.FactRecord, model string, dimension int) bool {
 	return r.Model == model && r.Embedding != nil && (dimension == 0 || dimension == len(r.Embedding))
 }

@@ -18,9 +18,9 @@ import (
 type IngestOptions struct {
 	// Stop ends the run at the first document that fails, with its error.
 	Stop bool
-	// Prune removes, at the end, the sources of the scope whose URI begins with Under and that were not
-	// among the documents, or were skipped. Without documents, it removes all these sources. It removes
-	// nothing if documents could not be listed, or if the run ends early.
+	// Prune removes sources of the scope at the end, if their URI begins with Under: each source that was not
+	// among the documents, or whose document was skipped. Without documents, it removes all these sources. It
+	// removes nothing if documents could not be listed, or if the run ends early.
 	Prune bool
 	Under string
 }

@@ -45,9 +45,9 @@ func newBM25(query []string, c Corpus, docs []Doc) *bm25 {
 	return q
 }
 
-// certain is a share of the upper bound of the score. If the best document has a larger share, its
-// relative score is 1. With a smaller share, words are less reliable for this query, and vectors have more
-// weight. Few documents reach one half.
+// certain is the share of the upper bound from which on the best score has the relative score 1. If the best
+// score is lower, words are less reliable for this query, and vectors have more weight. Few documents reach half
+// of the upper bound.
 const certain = 0.25
 
 // score sets the BM25 of each document. It returns the scores divided by the best score or, if it is larger, by the

@@ -123,7 +123,8 @@ var plainer = map[rune]string{
 	'ς': "σ", 'ٱ': "ا", 'ة': "ه", 'ى': "ي", 'ی': "ي", 'ک': "ك",
 }
 
-// digitOf returns the ASCII digit for a decimal digit of any script. Unicode has them in groups of ten.
+// digitOf returns the ASCII digit for a decimal digit of any script. In Unicode, the digits of a script are a group of
+// ten.
 func digitOf(r rune) (byte, bool) {
 	if !unicode.IsDigit(r) {
 		return 0, false

@@ -2,7 +2,7 @@ package rank
 
 // MMR chooses up to k items by maximal marginal relevance (Carbonell and Goldstein 1998). In each step, it chooses
 // the item with the highest value of lambda times its relevance, minus (1-lambda) times its similarity to
-// the most similar chosen item. It returns positions in relevance, the best first. With lambda 1, the
+// the most similar chosen item. It returns indexes of relevance, the best first. With lambda 1, the
 // order is by relevance. Equal items keep their order.
 //
 // Relevance and similarity should be between 0 and 1. MMR calls similarity at most k times the length of

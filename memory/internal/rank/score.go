@@ -14,8 +14,8 @@ type Corpus struct {
 	Frequency   map[string]int64
 }
 
-// NewCorpus returns a corpus of a number of documents and a number of terms. frequency has the number of
-// documents with each term of the query.
+// NewCorpus returns a corpus with numbers of documents and of terms. frequency has the number of documents with
+// each term of the query, in the order of the query.
 func NewCorpus(docs, terms int64, query []string, frequency []int64) Corpus {
 	c := Corpus{Docs: docs, Terms: terms, Frequency: make(map[string]int64, len(query))}
 	for i, term := range query {
