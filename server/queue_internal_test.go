@@ -22,7 +22,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A heldQueue keeps the jobs that are added. Tests give them to a server.
+// A heldQueue keeps the added jobs. Tests pass them to a server.
 type heldQueue struct {
 	stats runs.QueueStats
 
@@ -43,7 +43,7 @@ func (q *heldQueue) Add(_ context.Context, jobs ...runs.Job) error {
 	return nil
 }
 
-// take returns the jobs and forgets them.
+// take returns the kept jobs and removes them.
 func (q *heldQueue) take() []runs.Job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -52,7 +52,7 @@ func (q *heldQueue) take() []runs.Job {
 	return jobs
 }
 
-// replicaOf starts a server with a queue. It has the graph "words".
+// replicaOf starts a server with a queue. The server has the graph "words".
 func replicaOf(t *testing.T, store runs.Store, node graph.NodeFunc, change func(*Options)) *Server {
 	t.Helper()
 	if node == nil {
@@ -77,7 +77,7 @@ func runRecord(thread string, d runData) runs.Record {
 	return runs.Record{Kind: runs.Run, ID: uuid.New(), Parent: thread, Graph: "words", Status: runPending, Created: now(), Data: encoded(d)}
 }
 
-// A run whose record is not stored leaves its thread as it was.
+// If the record of a run cannot be stored, the thread is not changed.
 func TestRunThatIsNotStoredLeavesItsThread(t *testing.T) {
 	t.Parallel()
 	store, thread := memruns.New(), threadRecord(uuid.New())
@@ -95,7 +95,7 @@ func TestRunThatIsNotStoredLeavesItsThread(t *testing.T) {
 	assert.Equal(t, thread.Expires, got.Expires)
 }
 
-// A threadlessStore fails some times to change a thread. It calls meanwhile before the first failure.
+// A threadlessStore fails the given number of updates of threads. It calls meanwhile before the first failure.
 type threadlessStore struct {
 	*memruns.Store
 	times     atomic.Int32
@@ -113,8 +113,8 @@ func (s *threadlessStore) Update(ctx context.Context, r runs.Record) (int64, err
 	return 0, errors.New("the connection was lost")
 }
 
-// A run that is stored is executed once, though the database fails before the status of its thread is stored. The client
-// is not told of a failure: it would start the run again.
+// A stored run is executed once, even if the database fails before the status of its thread is stored. The client gets no
+// error: otherwise it would start the run again.
 func TestStoredRunIsNotTakenBack(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ alone, executed bool }{
@@ -160,7 +160,7 @@ func TestStoredRunIsNotTakenBack(t *testing.T) {
 	}
 }
 
-// The limit of a user is about the runs that the user has started, on whose thread ever, and not about ended ones.
+// The limit of runs of a user counts the unfinished runs that the user has started, whoever owns their threads.
 func TestLimitOfAUserCountsTheRunsOfTheUser(t *testing.T) {
 	t.Parallel()
 	store, thread := memruns.New(), threadRecord(uuid.New())
@@ -181,7 +181,7 @@ func TestLimitOfAUserCountsTheRunsOfTheUser(t *testing.T) {
 	}
 }
 
-// Delayed runs and the runs of one thread do not fill the queue.
+// The server refuses a run if there are too many delayed runs, or too many runs of its thread.
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -207,7 +207,7 @@ func TestQueueIsBounded(t *testing.T) {
 					o.Queue = nil
 				}
 			})
-			t.Cleanup(func() { close(end) }) // before the server is closed, which waits for a node that has begun
+			t.Cleanup(func() { close(end) }) // before the server is closed, because Close waits for nodes that have begun
 			begin := func() error {
 				_, err := s.startRun(t.Context(), runRecord(thread.ID, runData{}), s.graphs["words"])
 				return err
@@ -226,8 +226,8 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
-// A run that a drain has handed over is pending again, and has its input in the state of the thread. It goes on before a run that
-// was accepted earlier and has not begun, which would take its place at the newest checkpoint.
+// A drained run is pending again, and the thread has its input. It is executed before a run that was accepted earlier and
+// has not begun: otherwise that run would begin at the newest checkpoint instead.
 func TestARunThatWasDrainedComesFirst(t *testing.T) {
 	t.Parallel()
 	at := time.Now().Add(-time.Minute)
@@ -240,6 +240,6 @@ func TestARunThatWasDrainedComesFirst(t *testing.T) {
 	assert.Equal(t, "drained", list[0].ID)
 
 	taken := []*activeRun{{id: "waiting", data: &runData{}}, {id: "drained", data: &runData{Started: true}}}
-	begunFirst(taken) // for a server without a queue
+	begunFirst(taken) // the same order on a server without a queue
 	assert.Equal(t, "drained", taken[0].id)
 }

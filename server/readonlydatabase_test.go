@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/server/runs/pgruns"
 )
 
-// Providers make a full database read-only. The server then refuses changes for some time, and still reads.
+// Some providers make a full database read-only. The server then refuses changes for some time, and still reads.
 func TestAReadOnlyDatabaseIsAnOutageForChanges(t *testing.T) {
 	t.Parallel()
 	config, err := pgcheckpoint.PoolConfig(pgtest.DirectURL(t), pgcheckpoint.Direct)
@@ -41,7 +41,7 @@ func TestAReadOnlyDatabaseIsAnOutageForChanges(t *testing.T) {
 	_, web := testServer(t, func(o *server.Options) { o.Runs = store })
 	thread := "/threads/" + ask(t, web, "ann", http.MethodPost, "/threads", nil).field(t, "thread_id")
 	readOnly.Store(true)
-	defer readOnly.Store(false) // the server stores its end
+	defer readOnly.Store(false) // the server must store the end of the run
 	for _, refused := range []reply{
 		ask(t, web, "ann", http.MethodPost, "/threads", nil),
 		ask(t, web, "ann", http.MethodPatch, thread, map[string]any{"metadata": map[string]string{"a": "b"}}),

@@ -13,19 +13,18 @@ import (
 )
 
 const (
-	readyTime = 2 * time.Second // for all stores
-	readyKept = time.Second     // the time for which the last result is sent again
+	readyTime = 2 * time.Second // the time limit for reading from all stores
+	readyKept = time.Second     // the time for which the last result is used again
 )
 
-// readiness is the last result of asking the stores. Requests at the same time share it, since
-// /readyz needs no user.
+// readiness is the last result of the check of the stores. Simultaneous requests share it, since /readyz needs no user.
 type readiness struct {
 	mu  sync.Mutex
 	at  time.Time
 	err error
 }
 
-// ready reports whether the server takes runs and its stores answer.
+// ready reports whether the server accepts runs and its stores answer.
 func (c *call) ready() error {
 	c.s.mu.Lock()
 	closed := c.s.closed

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A recorder turns the events of a graph into events of the log.
+// A recorder converts the events of a graph to events of the log.
 type recorder struct {
 	run     *activeRun
 	w       *logWriter
@@ -23,28 +23,28 @@ type recorder struct {
 	sent    map[string]bool   // the ids of messages that clients have got
 	begun   map[string]time.Time
 	failed  map[string][]failedAttempt // the attempts of running tasks that failed, by the id of the task
-	logs    map[string][]logLine       // what running tasks wrote to a logger, by the id of the task
-	unnamed map[string]string          // the ids that replies got whose chunks have no id, by the place of the task
+	logs    map[string][]logLine       // the records that running tasks wrote to a logger, by the id of the task
+	unnamed map[string]string          // the ids of replies whose chunks have no id, by the place of the task
 }
 
 // A scope is the graph of the run, or a subgraph that it runs.
 type scope struct {
 	place
 	channels   channels
-	checkpoint string                     // the present checkpoint
-	step       int                        // the present superstep
+	checkpoint string                     // the current checkpoint
+	step       int                        // the current superstep
 	values     map[string]json.RawMessage // the last values
-	held       state.View                 // a state that clients do not know yet
+	held       state.View                 // a state that is not written yet
 	wrote      bool                       // a task of the superstep has written to a channel
-	fresh      bool                       // the scope begins with an input, whose checkpoint is not there yet
+	fresh      bool                       // the scope begins with an input whose checkpoint is not stored yet
 	resumed    bool
 	pending    *checkpointEvent // a checkpoint whose tasks are not known yet
-	told       bool             // clients know a checkpoint
-	known      taskKey          // of the task with the id knownID
+	told       bool             // a checkpoint was written
+	known      taskKey          // the key of the task with the id knownID
 	knownID    string
 }
 
-// A taskKey has what the id of a task of a scope depends on.
+// A taskKey has the values that the id of a task of a scope is made of.
 type taskKey struct {
 	checkpoint, task string
 	step             int
@@ -54,7 +54,7 @@ func newRecorder(a *activeRun, w *logWriter, p *prepared, r *reader) *recorder {
 	return &recorder{run: a, w: w, p: p, reader: r, scopes: map[string]*scope{}, sent: map[string]bool{}, begun: map[string]time.Time{}, failed: map[string][]failedAttempt{}, logs: map[string][]logLine{}, unnamed: map[string]string{}}
 }
 
-// began writes that the run begins.
+// began writes the event for the beginning of the run.
 func (r *recorder) began() {
 	d := r.run.data
 	_ = r.w.write(runs.Event{Time: now(), Kind: kindStart, Data: encoded(runStart{r.run.g.name, d.Assistant, d.Attempt})}) // close returns the error
@@ -63,7 +63,7 @@ func (r *recorder) began() {
 // root returns the scope of the graph of the run.
 func (r *recorder) root() *scope { return r.scope("") }
 
-// scope returns the scope with a path.
+// scope returns the scope with a path. It makes the scope if there is none.
 func (r *recorder) scope(path string) *scope {
 	if sc := r.scopes[path]; sc != nil {
 		return sc
@@ -93,7 +93,8 @@ func (r *recorder) scope(path string) *scope {
 	return sc
 }
 
-// taskID returns the id of a task of a scope as clients see it. The events of a task share the text.
+// taskID returns the id of a task of a scope as clients see it. It keeps the last id, so that the events of a task share
+// the string.
 func (r *recorder) taskID(sc *scope, task string, step int) string {
 	key := taskKey{sc.checkpoint, task, step}
 	if sc.known == key && sc.knownID != "" {
@@ -116,7 +117,7 @@ func (r *recorder) stepOf(sc *scope, step int) int {
 	return step
 }
 
-// event writes what clients see of an event of the graph.
+// event writes the log events for an event of the graph.
 func (r *recorder) event(e graph.Event) error {
 	at := e.At()
 	sc := r.scope(at.Path)
@@ -182,7 +183,7 @@ func (r *recorder) begin(sc *scope, at *graph.Place) error {
 	return r.write(sc, at, kindSubgraph, subgraphEvent{"started", r.graphName(sc), sc.ids[n]})
 }
 
-// graphName returns the name of the graph of a scope: for a subgraph that of its node.
+// graphName returns the name of the graph of a scope. For a subgraph, it is the name of its node.
 func (r *recorder) graphName(sc *scope) string {
 	if len(sc.nodes) == 0 {
 		return r.run.g.name
@@ -190,7 +191,7 @@ func (r *recorder) graphName(sc *scope) string {
 	return sc.nodes[len(sc.nodes)-1]
 }
 
-// flush writes the state that was held back. A superstep that wrote nothing changes no state.
+// flush writes the state that was held back, unless the superstep wrote to no channel.
 func (r *recorder) flush(sc *scope, at *graph.Place) error {
 	if sc.held == nil {
 		return nil
@@ -236,8 +237,8 @@ func (r *recorder) checkpointed(sc *scope, at *graph.Place, e graph.Checkpointed
 	return nil
 }
 
-// inputCheckpoint writes the checkpoint that clients see before that of an input, and keeps the
-// input as the result of its only task.
+// inputCheckpoint writes the start checkpoint that clients see before the checkpoint of an input, and stores the input as
+// the result of the only task of the start checkpoint.
 func (r *recorder) inputCheckpoint(sc *scope, at *graph.Place, i *graph.Info) error {
 	id := startID(i.ID)
 	values := maps.Clone(sc.channels.initial)
@@ -280,7 +281,7 @@ func (r *recorder) keep(id, checkpoint string, t taskResult) {
 }
 
 func (r *recorder) stepStarted(sc *scope, at *graph.Place, e graph.StepStarted) error {
-	if sc.fresh { // nothing is stored before the end of the run
+	if sc.fresh { // the checkpoint of the input is stored only at the end of the run
 		sc.fresh = false
 		if err := r.begin(sc, at); err != nil {
 			return err
@@ -308,7 +309,7 @@ func (r *recorder) stepStarted(sc *scope, at *graph.Place, e graph.StepStarted) 
 	return nil
 }
 
-// resumedCheckpoint describes the checkpoint at which the run resumes.
+// resumedCheckpoint returns the event for the checkpoint at which the run resumes.
 func (r *recorder) resumedCheckpoint(sc *scope) *checkpointEvent {
 	i := r.p.before.Info
 	if i.ID != sc.checkpoint {
@@ -360,7 +361,7 @@ func (r *recorder) ended(sc *scope, at *graph.Place, e graph.RunEnded) error {
 	if at.Path == "" {
 		return nil
 	}
-	delete(r.scopes, at.Path) // the next call of the subgraph is another one
+	delete(r.scopes, at.Path) // the next call of the subgraph has a scope of its own
 	n := len(sc.ids) - 1
 	return r.write(sc, at, kindSubgraph, subgraphEvent{"completed", r.graphName(sc), sc.ids[n]})
 }

@@ -6,13 +6,12 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// paused writes the questions at which the run waits: those of subgraphs also in the graphs
-// around them.
+// paused writes the questions at which the run waits. It writes questions of a subgraph also for the graphs around it.
 func (r *recorder) paused(sc *scope, at *graph.Place, e graph.Paused) error {
 	if at.Path != "" {
 		return nil
 	}
-	if sc.pending == nil { // the state has writes of an unfinished superstep
+	if sc.pending == nil { // the state has uncommitted writes of an unfinished superstep
 		sc.held = nil
 	}
 	if err := r.flush(sc, at); err != nil {
@@ -30,7 +29,7 @@ func (r *recorder) paused(sc *scope, at *graph.Place, e graph.Paused) error {
 	return r.ask(sc, at, "", questions)
 }
 
-// stopped writes that the run has stopped at pauses, in place of the events of the graph.
+// stopped writes the pauses at which the run has stopped, for a run whose graph emits no events.
 func (r *recorder) stopped(at []graph.Pause) error {
 	return r.paused(r.root(), &graph.Place{Time: now()}, graph.Paused{Pauses: at})
 }

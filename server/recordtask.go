@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// metadata describes a task for the readers of its messages.
+// metadata returns the metadata of a task, which is part of its messages.
 func (r *recorder) metadata(sc *scope, at *graph.Place) json.RawMessage {
 	step := r.stepOf(sc, at.Step)
 	ns := nodeOf(at.Task) + ":" + r.taskID(sc, at.Task, at.Step)
@@ -36,12 +36,12 @@ func (r *recorder) metadata(sc *scope, at *graph.Place) json.RawMessage {
 	return all
 }
 
-// taskStarted writes that a task of a superstep begins.
+// taskStarted writes the event for the beginning of a task of a superstep.
 func (r *recorder) taskStarted(sc *scope, step *graph.Place, task string, v state.View) error {
 	at := *step
 	at.Task, at.Node = task, nodeOf(task)
 	read := sc.channels.values
-	if strings.HasSuffix(task, "]") { // a sent task sees what was sent to it
+	if strings.HasSuffix(task, "]") { // a sent task sees only the sent writes
 		read = sc.channels.written
 	}
 	input, err := read(v)
@@ -52,7 +52,7 @@ func (r *recorder) taskStarted(sc *scope, step *graph.Place, task string, v stat
 	return r.write(sc, &at, kindTask, taskEvent{ID: id, Name: at.Node, Input: input, Triggers: []string{}, Metadata: r.metadata(sc, &at)})
 }
 
-// isInner reports whether a task is part of the task of a node, such as that of a flow.
+// isInner reports whether a task is an inner task, such as a task of a flow.
 func isInner(task string) bool { return strings.Contains(task, "~") }
 
 func (r *recorder) emitted(sc *scope, at *graph.Place, e graph.Emitted) error {
@@ -92,7 +92,7 @@ func (r *recorder) emitted(sc *scope, at *graph.Place, e graph.Emitted) error {
 	return r.write(sc, at, kindCustom, json.RawMessage(data))
 }
 
-// called writes that a call of a tool was answered.
+// called writes the event for the answer to a tool call.
 func (r *recorder) called(sc *scope, at *graph.Place, f tools.CallFinished) error {
 	flat, err := flatMessages([]llm.Message{f.Answer})
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *recorder) called(sc *scope, at *graph.Place, f tools.CallFinished) erro
 	return r.write(sc, at, kindTool, e)
 }
 
-// messages writes messages that clients have not got.
+// messages writes the messages that were not sent to clients before.
 func (r *recorder) messages(sc *scope, at *graph.Place, list []llm.Message) error {
 	for _, m := range list {
 		if r.sent[m.ID] {
@@ -123,7 +123,7 @@ func (r *recorder) messages(sc *scope, at *graph.Place, list []llm.Message) erro
 	return nil
 }
 
-// messageID returns the id of the message of a chunk. Chunks without an id get one: the chunks of a reply have the same.
+// messageID returns the id of the message of a chunk. All chunks of a reply without ids get the same new id.
 func (r *recorder) messageID(at *graph.Place, c llm.Chunk) string {
 	if c.MessageID != "" {
 		return c.MessageID
@@ -163,7 +163,7 @@ func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished
 	if e.Err != nil {
 		r.fail(e.Err, &result, &kept)
 	} else {
-		if _, sub := sc.channels.subs[nodeOf(at.Task)]; !sub { // those of a subgraph were written there
+		if _, sub := sc.channels.subs[nodeOf(at.Task)]; !sub { // the scope of a subgraph has written the messages of the subgraph
 			var err error
 			if kept.Usage, err = r.updated(sc, at, e.Update); err != nil {
 				return err
@@ -191,22 +191,22 @@ func (r *recorder) taskFinished(sc *scope, at *graph.Place, e graph.TaskFinished
 	return r.write(sc, at, kindResult, result)
 }
 
-// drained reports whether a task ended with an error because a subgraph of it was drained.
+// drained reports whether a task ended with an error because its subgraph was drained.
 func (r *recorder) drained(err error) bool {
 	return errors.Is(err, graph.ErrDrained) && errors.Is(context.Cause(r.run.ctx), graph.ErrDrained)
 }
 
-// fail gives the results of a task its error.
+// fail stores the error of a task in its results.
 func (r *recorder) fail(err error, result *resultEvent, kept *taskResult) {
 	f, _ := nodeFailure(err)
 	text := f.Name + ": " + f.Message
 	result.Error, kept.Error = &text, text
-	if r.drained(err) || r.run.ctx.Err() != nil && errors.Is(err, context.Canceled) { // the node has not failed, and is due again
+	if r.drained(err) || r.run.ctx.Err() != nil && errors.Is(err, context.Canceled) { // the node has not failed, and is still due
 		kept.Error, kept.Ended = "", time.Time{}
 	}
 }
 
-// updated writes the messages of an update, and returns the sum of their tokens.
+// updated writes the messages of an update, and returns the total usage of the messages.
 func (r *recorder) updated(sc *scope, at *graph.Place, u state.Update) (*llm.Usage, error) {
 	var usage *llm.Usage
 	for _, w := range u {

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// changed obeys what other servers have stored: it gives new events to readers, and cancels runs. With
-// no threads, any may have changed.
+// changed handles a notification of other servers: it passes new events to readers, and cancels runs. Without threads, it
+// checks all threads.
 func (s *Server) changed(threads ...string) {
 	s.mu.Lock()
 	logs := make([]*threadLog, 0, len(threads))
@@ -45,7 +45,7 @@ func (s *Server) changed(threads ...string) {
 	}
 }
 
-// obey cancels the runs of this process that clients of other servers have cancelled.
+// obey cancels the runs of this process for which other servers have stored a cancellation.
 func (s *Server) obey(ids []string) error {
 	found, _, err := s.o.Runs.Search(s.ctx, runs.Query{Kind: runs.Run, IDs: ids})
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Server) obey(ids []string) error {
 		s.mu.Lock()
 		a := s.active[found[i].ID]
 		s.mu.Unlock()
-		if a == nil || found[i].Status != runRunning { // not begun, or ended meanwhile
+		if a == nil || found[i].Status != runRunning { // the run has not begun, or has ended
 			continue
 		}
 		if err := s.adopt(a, &found[i]); err != nil && !errors.Is(err, errSuperseded) {
@@ -65,7 +65,7 @@ func (s *Server) obey(ids []string) error {
 	return nil
 }
 
-// cancelBefore cancels runs before another one.
+// cancelBefore cancels the runs before another run, unless they are already cancelled in the same or a stronger way.
 func (s *Server) cancelBefore(ctx context.Context, list []storedRun, how cancellation) error {
 	var errs error
 	for i := range list {
@@ -76,8 +76,8 @@ func (s *Server) cancelBefore(ctx context.Context, list []storedRun, how cancell
 	return errs
 }
 
-// cancelStored cancels a run, whichever server has it. A run that no server has ends at once, unless
-// another server has to end it.
+// cancelStored cancels a run, whichever server executes it. A run that no server executes ends at once, unless only
+// another server can end it.
 func (s *Server) cancelStored(ctx context.Context, id string, how cancellation) error {
 	a, err := s.claim(ctx, id, how)
 	if errors.Is(err, errEnded) || errors.Is(err, runs.ErrNotFound) {
@@ -108,7 +108,7 @@ func (s *Server) cancelStored(ctx context.Context, id string, how cancellation) 
 	return nil
 }
 
-// cancelShared cancels runs, and waits for their end if wait says so.
+// cancelShared cancels runs. With wait, it returns when they have ended.
 func (s *Server) cancelShared(ctx context.Context, ids []string, how cancellation, wait bool) error {
 	for _, id := range ids {
 		if err := s.cancelStored(ctx, id, how); err != nil {
@@ -133,15 +133,14 @@ func (s *Server) cancelShared(ctx context.Context, ids []string, how cancellatio
 		}
 		if ended, err := s.hasEnded(ctx, id); err != nil {
 			return err
-		} else if !ended { // this server ends, and another one continues the run
+		} else if !ended { // this server shuts down, and another one continues the run
 			return drainRefusal(" The run " + id + " has not ended yet.")
 		}
 	}
 	return nil
 }
 
-// endOfRun returns a channel that is closed when a run has ended, whichever server has it, or when ctx
-// ends.
+// endOfRun returns a channel that is closed when a run has ended, whichever server executes it, or when ctx ends.
 func (s *Server) endOfRun(ctx context.Context, thread, run string) <-chan struct{} {
 	s.mu.Lock()
 	a := s.active[run]
@@ -190,8 +189,8 @@ func (s *Server) awaitEnd(ctx context.Context, thread, run string) {
 	}
 }
 
-// endIn waits for the event of the end of a run, or for a while. It returns false if the run has ended or
-// a context has.
+// endIn waits up to recheck for the event of the end of a run. It returns false if this event was stored or ctx has
+// ended.
 func (s *Server) endIn(ctx context.Context, log *threadLog, run string, after *int64) bool {
 	timer := time.NewTimer(recheck)
 	defer timer.Stop()
@@ -222,11 +221,10 @@ func (s *Server) endIn(ctx context.Context, log *threadLog, run string, after *i
 	}
 }
 
-// recheck is the time after which a reader of a run that another server executes looks whether the run
-// still exists.
+// recheck is the time after which a reader of a run of another server checks whether the run still exists.
 const recheck = 2 * time.Second
 
-// hasEnded reports whether a run has ended or does not exist any more.
+// hasEnded reports whether a run has ended or no longer exists.
 func (s *Server) hasEnded(ctx context.Context, run string) (bool, error) {
 	r, err := s.o.Runs.Get(ctx, runs.Run, run)
 	if errors.Is(err, runs.ErrNotFound) {

@@ -18,8 +18,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A server that was stopped before it began a run wakes when another one has executed a part of the run. Its readers
-// begin with the first event of the run all the same.
+// A server was stopped before it began a run, and another server has executed a part of the run meanwhile. Readers on the
+// first server still begin with the first event of the run.
 func TestReaderBeginsWithTheFirstEventOfARunOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	store, thread, run := memruns.New(), uuid.New(), uuid.New()
@@ -42,7 +42,7 @@ func TestReaderBeginsWithTheFirstEventOfARunOfAnotherServer(t *testing.T) {
 	assert.Equal(t, before, got)
 }
 
-// A lossyStore loses the answer to the first change of a run to the status running.
+// A lossyStore loses the answer when the status of a run changes to running for the first time.
 type lossyStore struct {
 	*memruns.Store
 	lost atomic.Bool
@@ -56,7 +56,7 @@ func (s *lossyStore) Update(ctx context.Context, r runs.Record) (int64, error) {
 	return revision, err
 }
 
-// A database that is restarted when a run begins does not end the run.
+// If the database restarts when a run begins, the run is still executed.
 func TestLostAnswerOfTheStoreDoesNotEndARun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A response writes to a client, which has to take each piece within a time. It is an
-// [http.ResponseWriter] for an [http.ResponseController].
+// A response writes to a client, which must take each 64 KiB within a time limit. It is an [http.ResponseWriter] for an
+// [http.ResponseController].
 type response struct {
 	http.ResponseWriter
 	rc     *http.ResponseController
@@ -20,7 +20,7 @@ func newResponse(w http.ResponseWriter, perPiece time.Duration) *response {
 	return &response{ResponseWriter: w, rc: http.NewResponseController(w), time: perPiece}
 }
 
-// Unwrap is for an [http.ResponseController].
+// Unwrap returns the inner writer for an [http.ResponseController].
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // WriteHeader sends the head of the response.
@@ -46,14 +46,13 @@ func (w *response) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// FlushError sends what was written.
+// FlushError sends the buffered data.
 func (w *response) FlushError() error {
 	w.renew()
 	return w.rc.Flush()
 }
 
-// renew gives the client time for the next piece. A writer without deadlines, as in a test, has
-// none.
+// renew sets the deadline for the next write. It ignores the error of a writer without deadlines, as in a test.
 func (w *response) renew() {
 	if w.time > 0 {
 		_ = w.rc.SetWriteDeadline(time.Now().Add(w.time))

@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// An askingGraph has a node that asks a question, a node after it, and a node beside it. The node
-// with the name in stopsIn stops at the gate.
+// An askingGraph has a node that asks a question, a node after it, and a node beside it. The node named stopsIn stops at
+// the gate.
 type askingGraph struct {
 	subgraph bool // the nodes are in a subgraph
 	stopsIn  string
@@ -73,15 +73,15 @@ func (a *askingGraph) compile(t *testing.T, store *sqlitecheckpoint.Store) map[s
 	return map[string]*graph.Graph{"asking": g}
 }
 
-// A run that is undone leaves its thread as it was: the question that it answered is open again,
-// and the results that it has not computed are still stored. The server undoes the run even if
-// the process is killed before the rollback, or the run was interrupted before it; the graph does not.
+// If a run is undone, its thread is as before the run: the question that it answered is open again, and the results of
+// earlier runs are still stored. The server undoes the run even if the process is killed before the rollback, or the run
+// was interrupted before it; the graph does not.
 func TestRollbackOpensTheQuestionAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		subgraph bool
 		stopsIn  string // the node in which the run is cancelled
-		killed   bool   // the server is killed then, and another one ends the run
+		killed   bool   // the server is killed at that time, and another one ends the run
 	}{
 		"killed in the node that asked":                     {false, "ask", true},
 		"killed in the node after it":                       {false, "after", true},

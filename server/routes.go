@@ -102,7 +102,7 @@ func (c *call) info() error {
 	})
 }
 
-// only returns a handler for one value of the last part of a path.
+// only returns a handler for requests whose path ends with this action.
 func only(action string, h handler) handler {
 	return func(c *call) error {
 		if c.r.PathValue("action") != action {

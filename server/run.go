@@ -24,7 +24,7 @@ const (
 	runTimeout     = "timeout"
 )
 
-// What a new run does if its thread is busy.
+// The actions of a new run if its thread is busy.
 const (
 	multitaskReject    = "reject"
 	multitaskEnqueue   = "enqueue"
@@ -45,24 +45,24 @@ type run struct {
 	Multitask string          `json:"multitask_strategy"`
 }
 
-// runData is the part of a run that is not searched.
+// runData has the fields of a run that searches do not use.
 type runData struct {
 	Assistant string
 	Request   runRequest
-	// Owner is the owner of the thread, if that is not the user who started the run.
+	// Owner is the owner of the thread, if the user who started the run is not the owner.
 	Owner *string `json:",omitempty"`
-	// Context is what the nodes of the graph read; see [Context].
+	// Context has the values that nodes read with [Context].
 	Context json.RawMessage
 	// After is the time before which the run does not begin.
 	After time.Time `json:",omitzero"`
-	// Attempt counts how often the run was started. Base is the newest checkpoint before its first
-	// start, and Pending the number of pending writes of that checkpoint.
+	// Attempt is the number of times that the run was started. Base is the newest checkpoint before its first start, and
+	// Pending the number of pending writes of that checkpoint.
 	Attempt int
 	Base    string `json:",omitempty"`
 	Pending int    `json:",omitempty"`
 	Started bool   `json:",omitempty"`
-	// Found has the pending writes before the first start. A rollback restores them. A run that has
-	// ended does not have them any more.
+	// Found has the pending writes before the first start, which a rollback restores. It is removed when the run has
+	// ended.
 	Found []foundWrites `json:",omitempty"`
 	// Before is the number of the event before the first one of the run, if the run has begun.
 	Before *int64 `json:",omitempty"`
@@ -71,16 +71,16 @@ type runData struct {
 	// Deaths counts the servers that died while they executed the run at the checkpoint DiedAt.
 	Deaths int    `json:",omitempty"`
 	DiedAt string `json:",omitempty"`
-	// Rescued is the number of dead servers that the job had when the run was last begun.
+	// Rescued is the number of servers that had died with the job when the run was last begun.
 	Rescued int `json:",omitempty"`
-	// Temporary says that the thread is deleted after the run. Repeatable says that the request or the job that has started the
-	// run may come again, and has to find it. Cron says that a cron has started the run: its thread is kept while it waits or
-	// has failed.
+	// Temporary says that the thread is deleted after the run. Repeatable says that the request or the job that has
+	// started the run may be repeated, and must then find the run. Cron says that a cron has started the run: its thread
+	// is kept if the run waits or has failed.
 	Temporary  bool `json:",omitempty"`
 	Repeatable bool `json:",omitempty"`
 	Cron       bool `json:",omitempty"`
-	// Cancel is what a client wants of the run that it has cancelled: interrupt or rollback. The next
-	// server ends the run so.
+	// Cancel is the way in which a client has cancelled the run: interrupt or rollback. If the server dies, the next
+	// server ends the run in this way.
 	Cancel string `json:",omitempty"`
 	// Trace is the trace of the request; see [Options.SaveTrace].
 	Trace      map[string]string `json:",omitempty"`
@@ -90,7 +90,7 @@ type runData struct {
 	Error      *failure          `json:",omitempty"`
 }
 
-// encoded returns the data as it is stored, or a [runs.ErrInvalid].
+// encoded returns the data in its stored form, or a [runs.ErrInvalid].
 func (d *runData) encoded() (json.RawMessage, error) {
 	data, err := json.Marshal(d)
 	if err != nil {
@@ -184,13 +184,13 @@ func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (str
 	t := newThread(id, meta)
 	t.Graph = g.name
 	err := c.insertThread(&t, temporary, nil)
-	if errors.Is(err, runs.ErrExists) { // it is of another user, or was created meanwhile
+	if errors.Is(err, runs.ErrExists) { // the thread belongs to another user, or was created meanwhile
 		return id, c.useThread(q, id, g, meta)
 	}
 	return id, err
 }
 
-// useThread prepares a thread for a run. It stores nothing if an earlier run has done so.
+// useThread stores the graph and the metadata of a run in its thread, unless the thread already has them.
 func (c *call) useThread(q *runRequest, id string, g *served, meta json.RawMessage) error {
 	t, err := c.threadFor(q, id, g.name)
 	if err != nil {
@@ -209,7 +209,7 @@ func (c *call) useThread(q *runRequest, id string, g *served, meta json.RawMessa
 	return err
 }
 
-// threadFor returns a thread if the user may start the run of a request on it.
+// threadFor returns a thread, if the user may start the run of a request on it.
 func (c *call) threadFor(q *runRequest, id, graph string) (runs.Record, error) {
 	t, err := c.find(Access{Resource: ResourceThreads, Action: ActionCreateRun, ID: id, Graph: graph}.forRun(q), runs.Thread)
 	if err == nil && q.Multitask == multitaskRollback {
@@ -218,7 +218,7 @@ func (c *call) threadFor(q *runRequest, id, graph string) (runs.Record, error) {
 	return t, err
 }
 
-// start stores a run and puts it into the queue of its thread. It returns the run that is there if the request is repeated.
+// start stores a run and puts it into the queue of its thread. For a repeated request, it returns the existing run.
 func (c *call) start(q *runRequest, thread string) (a *activeRun, err error) {
 	err = aside(func() (err error) {
 		a, err = c.startOnce(q, thread)
@@ -263,7 +263,7 @@ func (s *Server) startRun(ctx context.Context, r runs.Record, g *served) (*activ
 	return a, nil
 }
 
-// roomFor refuses more runs than the user may have.
+// roomFor returns an error if the user may not start this number of runs.
 func (c *call) roomFor(more int) error {
 	if c.s.o.Queue == nil {
 		return c.s.accounts.room(c.user.ID, more)
@@ -290,7 +290,7 @@ func (c *call) runBody() (q *runRequest, thread string, err error) {
 	return q, thread, c.readKey(q, thread)
 }
 
-// located sends where clients find a run: they read its id from Content-Location.
+// located sends the path of a run, because clients read the id of the run from Content-Location.
 func (c *call) located(a *activeRun, stateless bool, suffix string) {
 	path := fmt.Sprintf("/threads/%s/runs/%s", a.thread, a.id)
 	if stateless {
@@ -358,8 +358,8 @@ func (c *call) streamRun() error {
 	return c.stream(a, v, whole(0), a.asked.Request.OnDisconnect == "cancel")
 }
 
-// startStream starts a run for a stream. It is a function of its own so that the goroutine that waits
-// in the stream keeps a small stack.
+// startStream starts a run for a stream. It is a separate function so that the goroutine that waits in the stream keeps a
+// small stack.
 func (c *call) startStream() (*activeRun, *view, error) {
 	q, thread, err := c.runBody()
 	if err != nil {
@@ -484,7 +484,7 @@ func (c *call) joinRun() error {
 	return c.join(thread, id, c.flag("cancel_on_disconnect"))
 }
 
-// list decodes a JSON array of the request.
+// list decodes the JSON array in the body of the request.
 func (c *call) list(v any) error {
 	data, err := c.read()
 	if err != nil {

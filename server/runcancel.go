@@ -30,7 +30,7 @@ func (c *call) cancelRun() error {
 	return c.sendStatus(http.StatusAccepted, emptyObject)
 }
 
-// cancelMany cancels runs of a thread, or all with a status.
+// cancelMany cancels some runs of a thread, or all runs with a status.
 func (c *call) cancelMany() error {
 	var b struct {
 		Thread string   `json:"thread_id"`
@@ -76,11 +76,11 @@ func (c *call) cancelMany() error {
 	return c.sendNothing()
 }
 
-// errRollback refuses a rollback to a user who may stop a run and may not delete it.
+// errRollback is the refusal of a rollback for a user who may stop a run and may not delete it.
 var errRollback = refuse(http.StatusForbidden, "A rollback deletes the states of a run, and the user has no right to delete them. Cancel the run without a rollback.")
 
-// mayRollBack refuses a rollback of runs of a thread to a user who may not delete them. The id of the run is empty for all
-// runs of the thread.
+// mayRollBack returns an error if the user may not delete the runs of a thread that a rollback undoes. run is empty for
+// all runs of the thread.
 func (c *call) mayRollBack(run, thread string) error {
 	f, err := c.allow(Access{Resource: ResourceRuns, Action: ActionDelete, ID: run})
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *call) mayRollBack(run, thread string) error {
 	return err
 }
 
-// mayRollBackAll refuses a rollback of runs of many threads to a user who may not delete each of them.
+// mayRollBackAll returns an error if the user may not delete each of these runs of several threads.
 func (c *call) mayRollBackAll(ids []string) error {
 	f, err := c.allow(Access{Resource: ResourceRuns, Action: ActionDelete})
 	if err != nil || len(ids) == 0 {

@@ -6,12 +6,12 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A runnableView turns the events of a run into those of the stream mode events: LangChain's events
-// of chains, chat models and tools, in version 2. Those of subgraphs are part of it.
+// A runnableView converts the events of a run to the events of the stream mode "events". These are LangChain's events of
+// chains, chat models and tools, in version 2, also of subgraphs.
 type runnableView struct {
 	graph   string
 	values  json.RawMessage            // the last values of the graph of the run
-	tasks   map[string]json.RawMessage // the metadata of the tasks that run
+	tasks   map[string]json.RawMessage // the metadata of the running tasks
 	replies map[string]*partialReply   // the messages that are being streamed
 	about   metadataByID
 }
@@ -31,7 +31,7 @@ type runnableEvent struct {
 	Data     any             `json:"data"`
 }
 
-// events returns the events for an event of the log.
+// events returns the LangChain events for an event of the log.
 func (v *runnableView) events(e *runs.Event) (out []streamed, err error) {
 	add := func(event, name, run string, metadata json.RawMessage, data any) {
 		parents := []string{}
@@ -81,7 +81,7 @@ func (v *runnableView) metadata(e *runs.Event) json.RawMessage {
 
 type addRunnable func(event, name, run string, metadata json.RawMessage, data any)
 
-// task adds that a task begins, writes or ends.
+// task adds the events for the beginning, the writes or the end of a task.
 func (v *runnableView) task(e *runs.Event, add addRunnable) error {
 	var t struct {
 		ID         string            `json:"id"`
@@ -115,13 +115,13 @@ func (v *runnableView) task(e *runs.Event, add addRunnable) error {
 	}
 	metadata := v.tasks[t.ID]
 	delete(v.tasks, t.ID)
-	if t.Error == nil && len(t.Interrupts) == 0 { // LangChain has no event for the others
+	if t.Error == nil && len(t.Interrupts) == 0 { // LangChain has no event for tasks that fail or wait
 		add("on_chain_end", t.Name, t.ID, metadata, map[string]any{"output": t.Result})
 	}
 	return nil
 }
 
-// message adds a piece of a streamed message. Whole messages come from no model.
+// message adds the events for a chunk of a streamed message. It ignores whole messages, which come from no model.
 func (v *runnableView) message(e *runs.Event, add addRunnable) error {
 	var m messageEvent
 	if err := json.Unmarshal(e.Data, &m); err != nil || m.Whole {
@@ -153,8 +153,8 @@ func (v *runnableView) message(e *runs.Event, add addRunnable) error {
 	return nil
 }
 
-// namedFirst returns a piece of a message as clients read it. Clients take the name of a tool from
-// one piece and its arguments from the next ones, so that a piece with both is two.
+// namedFirst returns a chunk of a message as clients read it. Clients take the name of a tool from one chunk and its
+// arguments from the next ones, so namedFirst splits a chunk with both.
 func namedFirst(c *chunkMessage, raw json.RawMessage) []json.RawMessage {
 	if len(c.ToolCallChunks) != 1 || c.ToolCallChunks[0].Name == nil || c.ToolCallChunks[0].Args == "" {
 		return []json.RawMessage{raw}
@@ -165,7 +165,7 @@ func namedFirst(c *chunkMessage, raw json.RawMessage) []json.RawMessage {
 	return []json.RawMessage{encoded(first), encoded(second)}
 }
 
-// tool adds that a call of a tool begins or ends.
+// tool adds the event for the beginning or the end of a tool call.
 func (v *runnableView) tool(e *runs.Event, add addRunnable) error {
 	var t toolEvent
 	if err := json.Unmarshal(e.Data, &t); err != nil {
@@ -175,13 +175,13 @@ func (v *runnableView) tool(e *runs.Event, add addRunnable) error {
 	switch t.Event {
 	case toolStarted:
 		add("on_tool_start", t.Name, run, v.tasks[e.Task], map[string]any{"input": input})
-	case toolFinished, toolFailed: // the model reads the error in the message of the tool
+	case toolFinished, toolFailed: // the message of the tool has the error
 		add("on_tool_end", t.Name, run, v.tasks[e.Task], map[string]any{"input": input, "output": t.Output})
 	}
 	return nil
 }
 
-// toolData returns the data of the stream mode tools for an event of a call.
+// toolData returns the data of the stream mode "tools" for an event of a tool call.
 func toolData(e *runs.Event) (map[string]any, error) {
 	var t toolEvent
 	if err := json.Unmarshal(e.Data, &t); err != nil {

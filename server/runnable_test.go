@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A langchainEvent is an event of the stream mode events.
+// A langchainEvent is an event of the stream mode "events".
 type langchainEvent struct {
 	Event    string         `json:"event"`
 	Name     string         `json:"name"`
@@ -69,7 +69,7 @@ func TestEventsOfARunAreThoseOfLangChain(t *testing.T) {
 		assert.Equal(t, run, e.Metadata["run_id"])
 		assert.Equal(t, e.Run != run, len(e.Parents) == 1)
 	}
-	// The name of a tool and its arguments are in different pieces.
+	// The name of a tool and its arguments are in different chunks.
 	name := events[3].Data.Chunk["tool_call_chunks"].([]any)[0].(map[string]any)
 	assert.Equal(t, "add", name["name"])
 	assert.Equal(t, "call-1", name["id"])
@@ -82,7 +82,7 @@ func TestEventsOfARunAreThoseOfLangChain(t *testing.T) {
 	assert.Len(t, events[len(events)-1].Data.Output.(map[string]any)["messages"], 4)
 }
 
-// weatherAgent is an agent with a tool, whose model gives the replies.
+// weatherAgent is an agent with a tool. Its model returns the replies.
 func weatherAgent(t *testing.T, replies ...llmtest.Reply) *graph.Graph {
 	t.Helper()
 	weather := tools.New("weather", "Tells the weather in a city.", func(ctx context.Context, in struct{ City string }) (string, error) {
@@ -157,7 +157,7 @@ func TestCallsOfToolsAreEvents(t *testing.T) {
 	assert.Equal(t, []string{"tool-started", "tool-output-delta", "tool-finished", "tool-started", "tool-output-delta", "tool-error"}, happened)
 }
 
-// Clients for any graph, such as that of AG-UI, send values that only some graphs have a channel for.
+// Clients that work with any graph, such as the AG-UI client, send values for channels that only some graphs have.
 func TestInputForUnknownChannelsIsIgnoredBesideOther(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, nil)

@@ -50,8 +50,8 @@ type command struct {
 	Goto   json.RawMessage `json:"goto,omitempty"`
 }
 
-// check finds what is wrong with the form of a command. Whether the graph has its nodes and channels shows when the
-// run begins.
+// check returns an error if a command has an invalid form. The nodes and channels of the command are checked when the run
+// begins.
 func (c *command) check() error {
 	if string(orNull(c.Goto)) != "null" {
 		for _, item := range elements(c.Goto) {
@@ -72,7 +72,7 @@ func (c *command) check() error {
 	return nil
 }
 
-// texts is one text or an array of texts.
+// texts is decoded from one text or an array of texts.
 type texts []string
 
 // UnmarshalJSON reads one text or an array of texts.
@@ -94,7 +94,7 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 // streamModes are the modes of a stream.
 var streamModes = []string{"values", "updates", "messages", "messages-tuple", "custom", "debug", "tasks", "checkpoints", "tools", "events"}
 
-// check finds what is wrong with a request.
+// check returns an error if a request is invalid.
 func (q *runRequest) check() error {
 	one := func(name, value string, allowed ...string) error {
 		if value == "" || slices.Contains(allowed, value) {
@@ -133,7 +133,7 @@ func (q *runRequest) check() error {
 	return nil
 }
 
-// check finds what is wrong with a configuration.
+// check returns the errors of a configuration.
 func (c *config) check() (errs []error) {
 	if c == nil {
 		return nil
@@ -151,7 +151,7 @@ func (c *config) check() (errs []error) {
 
 const maxAfter = 366 * 24 * time.Hour
 
-// stored returns the request as the record of its run has it.
+// stored returns the request in the form in which the record of its run has it.
 func (q *runRequest) stored() runRequest {
 	out := *q
 	if out.Multitask == "" {
@@ -176,7 +176,7 @@ func (q *runRequest) point() (id, namespace string) {
 	case q.Config == nil:
 		return "", ""
 	}
-	id, namespace, _ = q.Config.checkpoint() // check has found what is wrong
+	id, namespace, _ = q.Config.checkpoint() // check has returned the error
 	return id, namespace
 }
 
@@ -190,8 +190,8 @@ func (c *config) checkpoint() (id, namespace string, err error) {
 	return configurable.ID, configurable.Namespace, err
 }
 
-// runContext returns the values that the nodes of the graph read: those of the assistant, and
-// over them those of the request.
+// runContext returns the values that nodes read with [Context]: the values of the assistant, replaced by the values of
+// the request.
 func (q *runRequest) runContext(d assistantData) (json.RawMessage, error) {
 	configurable := emptyObject
 	if q.Config != nil {
@@ -211,7 +211,7 @@ func (q *runRequest) runContext(d assistantData) (json.RawMessage, error) {
 	return out, err
 }
 
-// withoutReserved returns configurable values without those that name the thread.
+// withoutReserved returns configurable values without the reserved keys, such as thread_id.
 func withoutReserved(configurable json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(configurable, &fields); err != nil {

@@ -22,14 +22,14 @@ func (c *call) schemas() error {
 	})
 }
 
-// outputSchema returns the schema of the values that results and streams have.
+// outputSchema returns the schema of the values in results and streams.
 func outputSchema(schema json.RawMessage, c channels) json.RawMessage {
 	var fields, properties map[string]json.RawMessage
 	if json.Unmarshal(schema, &fields) != nil || json.Unmarshal(fields["properties"], &properties) != nil {
 		return schema
 	}
 	fields["properties"] = encoded(c.shown(properties))
-	delete(fields, "additionalProperties") // results have open questions and failures too
+	delete(fields, "additionalProperties") // results may also have open questions and failures
 	var required []string
 	if json.Unmarshal(fields["required"], &required) == nil && required != nil {
 		fields["required"] = encoded(slices.DeleteFunc(required, func(name string) bool { return c.hidden[name] }))
@@ -37,7 +37,7 @@ func outputSchema(schema json.RawMessage, c channels) json.RawMessage {
 	return encoded(fields)
 }
 
-// withType adds the type to the schema of an object that has none.
+// withType adds the type "object" to a schema that has no type.
 func withType(schema json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(schema, &fields) != nil || fields["type"] != nil {
@@ -47,8 +47,8 @@ func withType(schema json.RawMessage) json.RawMessage {
 	return encoded(fields)
 }
 
-// flatInput is the schema of the channels that clients may write. A client that makes a form of it wants one type for a
-// list, and so the array without the single element.
+// flatInput returns the schema of the channels that clients may write. A list has only the schema of an array, without
+// the schema of a single element, because a client that makes a form of the schema needs one type.
 func flatInput(g *served) json.RawMessage {
 	var schema map[string]json.RawMessage
 	var properties map[string]json.RawMessage
@@ -72,7 +72,7 @@ func flatInput(g *served) json.RawMessage {
 	return g.channels.withMessages(encoded(schema))
 }
 
-// withoutNull returns the schema of a list without the type null, which stands for no elements.
+// withoutNull removes the type null from the schema of a list. A list without elements is null.
 func withoutNull(schema json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	var types []string

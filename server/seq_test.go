@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The hook of @langchain/react reads two streams of a thread, with all channels and with few. It compares their seq to find
-// out whether a run has ended.
+// The hook of @langchain/react reads two streams of a thread, one with all channels and one with few. It compares the seq
+// of their events to find out whether a run has ended.
 func TestTheSeqOfTwoStreamsCanBeCompared(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, nil)
@@ -20,7 +20,7 @@ func TestTheSeqOfTwoStreamsCanBeCompared(t *testing.T) {
 	for range turns {
 		w.json(http.MethodPost, "/threads/"+thread+"/runs/wait", map[string]any{"assistant_id": "slow", "input": map[string]any{"tag": "a", "n": 3}})
 	}
-	read := func(since int64, channels ...string) map[string]int64 { // the seq by event; running and completed are those of the last turn
+	read := func(since int64, channels ...string) map[string]int64 { // the seq of each event; running and completed have the seq of the last turn
 		body := map[string]any{"channels": channels, "since": since}
 		seqs, ends := map[string]int64{}, 0
 		if since > 0 {
@@ -60,8 +60,8 @@ func TestTheSeqOfTwoStreamsCanBeCompared(t *testing.T) {
 	}
 }
 
-// The hook of @langchain/react joins a stream after it has sent a command. It takes the questions up to applied_through_seq for
-// old ones, since no event says that a question is answered, and those after it for questions of the new run.
+// The hook of @langchain/react joins a stream after it has sent a command. No event says that a question was answered, so
+// the hook takes questions up to applied_through_seq as answered, and later ones as questions of the new run.
 func TestTheSeqOfACommandIsBetweenTheOldAndTheNewQuestions(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, nil)
@@ -89,7 +89,7 @@ func TestTheSeqOfACommandIsBetweenTheOldAndTheNewQuestions(t *testing.T) {
 	require.NoError(t, json.Unmarshal(old.Params.Data, &data))
 	assert.GreaterOrEqual(t, command("input.respond", map[string]any{"interrupt_id": data.ID, "response": "yes"}), old.Seq)
 
-	applied := command("run.start", ask) // after the end of the run that has the answer
+	applied := command("run.start", ask) // the previous run, which has the answer, has ended
 	list := read(2)
 	assert.Equal(t, old.Seq, list[0].Seq, "the stream has the answered question, too")
 	assert.GreaterOrEqual(t, applied, list[0].Seq)

@@ -30,100 +30,98 @@ type Options struct {
 	// Graphs are the graphs to serve, by the name under which clients know them. Each is
 	// compiled with a checkpoint store.
 	Graphs map[string]*graph.Graph
-	// Output names the channels that the results, the webhooks and the modes values and updates of a graph have, by
-	// the name of the graph. The states of threads, the modes tasks and debug, and subgraphs have all channels. Nil, and a graph without an entry, mean all channels that are not internal; see
-	// [state.Channel.Internal].
+	// Output names the channels that the results, the webhooks and the stream modes "values" and "updates" of a graph
+	// have, by the name of the graph. The states of threads, the modes "tasks" and "debug", and subgraphs have all
+	// channels. Nil, or a graph without an entry, means all channels that are not internal; see [state.Channel.Internal].
 	Output map[string][]string
-	// Input names the channels that clients may write, by the name of the graph: with the input of a run, with an
-	// update of a state, with a command and as the input of a node. It holds in subgraphs too. Values for other channels
-	// are dropped, and a request with no other values is refused. Nil, and a graph without an entry, mean all channels
-	// that are not internal. No client writes an internal channel; see [state.Channel.Internal].
+	// Input names the channels that clients may write, by the name of the graph. It applies to the input of a run, to
+	// updates of a state, to commands, to the input of a node, and also in subgraphs. The server drops values for other
+	// channels. If no value remains, it refuses the request. Nil, or a graph without an entry, means all channels that
+	// are not internal. No client can write an internal channel; see [state.Channel.Internal].
 	Input map[string][]string
 	// Context has the JSON schemas of the contexts that the nodes of a graph read with [Context], by the name of the
-	// graph. Clients read them as context_schema and config_schema; see [ContextSchema]. The server does not check
-	// contexts by them. Nil, and a graph without an entry, mean that there is none.
+	// graph. Clients read the schemas as context_schema and config_schema; see [ContextSchema]. The server does not use
+	// them to check contexts. A graph without an entry has no schema.
 	Context map[string]json.RawMessage
-	// Stored is a checkpoint store whose threads are shown although the program does not have their
-	// graphs: their states, history and questions can be read, and nothing can run. It needs to be a
-	// [checkpoint.ThreadLister]. With it, Graphs may be empty. A thread whose id is not a UUID has
-	// another id here, and its own one as the title in its metadata.
+	// Stored is a checkpoint store whose threads the server shows even if the program does not have their graphs. Clients
+	// can read the states, history and questions of these threads, and cannot run them. The store must be a
+	// [checkpoint.ThreadLister]. With Stored, Graphs may be empty. A thread whose id is not a UUID gets another id on the
+	// server, and its metadata has its own id as the title.
 	Stored checkpoint.Store
-	// ReadOnly refuses requests that change anything. The server then continues no runs and no
-	// crons, and removes no events. Other servers may use the store of a server that is only read.
+	// ReadOnly refuses requests that change anything. The server then continues no runs and no crons, and removes no
+	// events. Other servers may use the same store as a read-only server.
 	ReadOnly bool
 	// Runs keeps the assistants, threads, runs, crons and event logs.
 	Runs runs.Store
-	// Queue lets any number of servers share Runs and the checkpoint store: any of them executes the next run
-	// of a thread, and clients read a run at any of them. Package riverqueue has one for PostgreSQL. A queue
-	// belongs to one server, which closes it. Nil means that only this server uses Runs.
+	// Queue lets any number of servers share Runs and the checkpoint store. Any server executes the next run of a thread,
+	// and clients can read a run at any server. Package riverqueue has a queue for PostgreSQL. A queue belongs to one
+	// server, which closes it. Nil means that only this server uses Runs.
 	Queue runs.Queue
-	// Values is the store of values that clients may read and write. Nil means that there is none.
+	// Values is the store of values that clients may read and write. If it is nil, there is none.
 	Values *memory.Values
-	// Memory is the memory whose facts the studio shows. Nil means that it shows none.
+	// Memory is the memory whose facts the studio shows. If it is nil, the studio shows no facts.
 	Memory *memory.Memory
-	// Scopes returns the scopes of Memory whose facts a user may see. Nil means all scopes if there is
-	// no Auth, and none otherwise. A [Refusal] is sent to the client.
+	// Scopes returns the scopes of Memory whose facts a user may see. If it is nil, users see all scopes without Auth,
+	// and no scopes with Auth. The server sends a [Refusal] to the client.
 	Scopes func(context.Context, User) ([]memory.Scope, error)
-	// Auth returns the user of a request. A [Refusal] is sent to the client; any other error is a
-	// refusal with status 401. A user sees and changes only objects of its own. Nil means that
-	// there are no users, and that only requests from this machine are accepted.
+	// Auth returns the user of a request. The server sends a [Refusal] to the client, and refuses the request with status
+	// 401 for any other error. A user sees and changes only the user's own objects. If Auth is nil, there are no users,
+	// and the server accepts only requests from this machine.
 	Auth func(*http.Request) (User, error)
-	// Authorize decides what a user may do. A [Refusal] is sent to the client; any other error is
-	// logged, and refuses the request with status 403. The filter that it returns is applied to
-	// what the request reads, searches and changes, and stamps new objects. It is called often
-	// and at the same time by several requests. Nil means that a user may use its own objects
-	// and the assistants of the graphs, and with [PermissionOperate] the threads of all users.
-	// The assistants of the graphs are not filtered.
+	// Authorize decides what a user may do. The server sends a [Refusal] to the client. It logs any other error, and
+	// refuses the request with status 403. The server applies the returned filter to the objects that the request reads,
+	// searches and changes, and sets its owner and metadata in new objects. It calls Authorize often, and concurrently.
+	// If Authorize is nil, a user may use the user's own objects and the assistants of the graphs, and with
+	// [PermissionOperate] the threads of all users. The assistants of the graphs are not filtered.
 	Authorize func(context.Context, Access) (Filter, error)
-	// Hosts are the names by which clients reach the server, as in the Host header, without
-	// ports. Requests with another name are refused, so that a page of another site cannot
-	// reach the server by a name that resolves to it. Loopback addresses are always accepted if
-	// there is no Auth. Nil means any host if there is an Auth, and none besides otherwise.
+	// Hosts are the names by which clients reach the server, as in the Host header, without ports. The server refuses
+	// requests with another name, so that a page of another site cannot reach the server by a name that resolves to it.
+	// Without Auth, it always accepts loopback addresses. Nil means any host with Auth, and only loopback addresses
+	// without Auth.
 	Hosts []string
 	// Origins are the origins of pages that may call the server, such as https://example.com.
 	// "*" means all. The server's own origin is always accepted.
 	Origins []string
 	// Webhooks says which webhooks the server calls. The zero value means none.
 	Webhooks Webhooks
-	// Limits bounds what clients can use. The zero value has limits for a service of a few
-	// hundred users.
+	// Limits bounds the resources that clients can use. The zero value has limits for a service of a few hundred users.
 	Limits Limits
-	// MaxRuns is the number of runs that are executed at once. Zero means 256.
+	// MaxRuns is the number of runs that are executed at the same time. Zero means 256.
 	MaxRuns int
 	// MaxBody is the largest body of a request, in bytes. Zero means 16 MiB.
 	MaxBody int64
-	// KeepEvents is how long an event of a run can be read. Zero means an hour.
+	// KeepEvents is the time for which an event of a run can be read. Zero means an hour.
 	KeepEvents time.Duration
-	// MaxEvents and MaxEventBytes are the largest number of events that are kept of a thread, and
-	// the largest size of their data. The oldest events are removed when the log of a thread has
-	// grown by about a tenth beyond them. Zero means 100,000 events and 64 MiB.
+	// MaxEvents and MaxEventBytes are the largest number of events that the server keeps of a thread, and the largest
+	// size of their data. It removes the oldest events when the log of a thread exceeds a limit by about a tenth. Zero
+	// means 100,000 events and 64 MiB.
 	MaxEvents     int
 	MaxEventBytes int64
-	// ThreadTTL is the time for which an unused thread is kept. Requests that create or change a
-	// thread may set another one for it. It begins with the next change of a thread. The server deletes
-	// expired threads every 30 seconds. The zero value keeps threads forever.
+	// ThreadTTL is the time for which an unused thread is kept. Requests that create or change a thread may set another
+	// time for it. A new value applies from the next change of a thread on. The server deletes expired threads every 30
+	// seconds. The zero value keeps threads forever.
 	ThreadTTL TTL
-	// OnDelete is called before a thread is removed, by a request or because it has expired or was
-	// made for one run, so that a program can remove what it keeps for the thread. The thread's runs
-	// have ended then, new ones are refused, and [UserID] of the context returns its owner. An error keeps the thread,
-	// which can be deleted again. Nil means that nothing is called.
+	// OnDelete is called before a thread is removed, so that a program can remove its own data of the thread. A thread is
+	// removed by a request, when it has expired, or after the only run that it was made for. Before the call, the runs of
+	// the thread have ended and new ones are refused. [UserID] of the context returns the owner. If OnDelete returns an
+	// error, the thread is kept and can be deleted again. OnDelete may be nil.
 	OnDelete func(ctx context.Context, thread string) error
 	// Heartbeat is the time after which an idle stream gets a comment. Zero means 5 s.
 	Heartbeat time.Duration
 	// Chat is the chat page for end users, which the server serves at /chat/. Nil means none.
 	Chat *ui.Chat
-	// Studio is the page at /studio/ for people who build and look after graphs. Nil means none.
+	// Studio is the page at /studio/ for people who build and operate graphs. Nil means none.
 	Studio *ui.Studio
-	// SaveTrace and RunContext make a run a part of the trace of the request that created it, also if
-	// another server continues it: the server stores the result of SaveTrace with the run, and the
-	// nodes of the run see the values of the context that RunContext returns. wait is the time
-	// from when the run was due until it first began. Package graph/otelgraph has both. Nil means none.
+	// SaveTrace and RunContext make a run a part of the trace of the request that created it, even if another server
+	// continues the run. The server stores the result of SaveTrace with the run, and the nodes of the run see the values
+	// of the context that RunContext returns. wait is the time between the moment when the run was due and its first
+	// begin. Package graph/otelgraph has both functions. Nil means none.
 	SaveTrace  func(*http.Request) map[string]string
 	RunContext func(ctx context.Context, trace map[string]string, wait time.Duration) context.Context
 	// Cost returns the price of tokens that a node of a graph has used, in the currency of
 	// [ui.Studio]. The studio shows it beside the tokens. Nil means that it shows no costs.
 	Cost func(graph, node string, used llm.Usage) float64
-	// Logger receives failures that no client is told. Nil means that nothing is logged.
+	// Logger logs failures whose details clients do not get. Nil means that nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -152,13 +150,13 @@ type Server struct {
 	active map[string]*activeRun // by run id, queued runs included
 	logs   map[string]*threadLog
 	crons  map[string]context.CancelFunc
-	// refused has the origins of which the log says that they were refused.
+	// refused has the origins whose refusal was logged.
 	refused map[string]bool
-	// deleting has the threads that are being deleted. They get no more runs.
+	// deleting has the threads that are being deleted. They get no new runs.
 	deleting map[string]bool
 	closed   bool
 
-	queued atomic.Pointer[runs.QueueStats] // what the queue had a moment ago
+	queued atomic.Pointer[runs.QueueStats] // the last statistics of the queue
 }
 
 const (
@@ -170,8 +168,8 @@ const (
 	defaultHeartbeat     = 5 * time.Second
 )
 
-// New returns a server. It continues the runs that a server with the same store left unfinished:
-// only one server may use a store, unless they share an [Options.Queue]. Close the server when it is no longer needed.
+// New returns a server. It continues the unfinished runs of the previous server with the same store. Only one server may
+// use a store, unless the servers share an [Options.Queue]. Close the server when it is no longer needed.
 func New(o Options) (*Server, error) {
 	if o.Runs == nil {
 		return nil, errors.New("server: Options.Runs is nil; memruns.New() keeps runs in memory")
@@ -263,7 +261,8 @@ func (s *Server) checkContext() error {
 	return nil
 }
 
-// choice returns the graph for which an option names channels. It returns an error if there is no such graph or channel.
+// choice returns the graph for an entry of an option. It returns an error if there is no such graph, or if the graph has
+// no such channel.
 func (s *Server) choice(option, name string, channels []string) (*served, error) {
 	g := s.graphs[name]
 	if g == nil {
@@ -303,7 +302,7 @@ func (o *Options) setDefaults() {
 	o.Limits.setDefaults()
 }
 
-// begin makes the assistants of the graphs, and continues runs and crons.
+// begin stores the assistants of the graphs, and continues runs and crons.
 func (s *Server) begin() error {
 	if err := s.pages(); err != nil {
 		return err
@@ -316,7 +315,7 @@ func (s *Server) begin() error {
 	if s.o.ReadOnly {
 		return nil
 	}
-	if s.o.Queue != nil { // its sweeps do the rest
+	if s.o.Queue != nil { // the sweeps of the queue do the rest
 		return s.startQueue()
 	}
 	if err := s.resumeRuns(); err != nil {
@@ -347,7 +346,7 @@ func (s *Server) trimLogs() {
 	}
 }
 
-// trim removes the events that are older than those that are kept.
+// trim removes the events that are older than Options.KeepEvents.
 func (s *Server) trim() error {
 	_, err := s.o.Runs.Trim(s.ctx, "", runs.Bounds{Since: time.Now().Add(-s.o.KeepEvents), Events: s.o.MaxEvents, Bytes: s.o.MaxEventBytes})
 	return err
@@ -360,9 +359,9 @@ func (s *Server) tell(thread string) {
 	}
 }
 
-// Close stops the server. Each run stops at the end of its superstep, and the next server with
-// the same store continues it. Close waits for the runs until ctx ends, and returns its error if
-// there are runs then: the next server continues them as if this process had been killed.
+// Close stops the server. Each run stops at the end of its superstep, and the next server with the same store continues
+// the run. Close waits for the runs until ctx ends. If some runs have not stopped then, it returns an error: the next
+// server continues these runs as if this process had been killed.
 func (s *Server) Close(ctx context.Context) error {
 	defer s.webhooks.CloseIdleConnections()
 	s.mu.Lock()
@@ -402,13 +401,13 @@ func (s *Server) Close(ctx context.Context) error {
 	select {
 	case <-ended:
 		return nil
-	case <-time.After(closeGrace): // for goroutines that need no run
+	case <-time.After(closeGrace): // for goroutines that end without waiting for a run
 		return fmt.Errorf("server: some runs have not stopped; the next server continues them: %w", context.Cause(ctx))
 	}
 }
 
-// logDrained logs what has become of the runs of a server that ends: those that have ended, those that another server
-// continues, and those that have not stopped, which count as if the process had been killed.
+// logDrained logs numbers of runs of a server that shuts down: runs that have ended, runs that another server continues,
+// and runs that have not stopped. The last ones are continued as if the process had been killed.
 func (s *Server) logDrained(began time.Time, list []*activeRun) {
 	ended, handedOver, unfinished := 0, 0, 0
 	for _, r := range list {
@@ -431,7 +430,7 @@ func (s *Server) logDrained(began time.Time, list []*activeRun) {
 		"took", time.Since(began).Round(time.Millisecond).String())
 }
 
-// closeGrace is the time for which Close waits after the end of its context.
+// closeGrace is the time for which Close still waits after the end of its context.
 const closeGrace = 100 * time.Millisecond
 
 var errClosed = errors.New("the server is closed")

@@ -17,8 +17,8 @@ import (
 // A socket is a WebSocket (RFC 6455) that speaks the thread-centric protocol. The client sends
 // commands and gets their responses and the events of its subscriptions.
 //
-// The events are read from the log of the thread as fast as the client takes them. Nothing is
-// queued for a slow client but what its connection holds.
+// The socket reads events from the log of the thread as fast as the client takes them. It has no queue for a slow client
+// besides the buffers of the connection.
 type socket struct {
 	c    *call
 	conn *websocket.Conn
@@ -29,7 +29,7 @@ type socket struct {
 	commands chan *commandBody
 }
 
-// A subscriptionCommand adds or removes a subscription between two events.
+// A subscriptionCommand adds or removes a subscription. The pump executes it between two events.
 type subscriptionCommand struct {
 	body *commandBody
 	add  *subscription // nil to remove
@@ -38,12 +38,12 @@ type subscriptionCommand struct {
 
 const (
 	maxSubscriptions = 100 // of a socket
-	maxCommands      = 16  // that wait for the one before them
-	maxBeats         = 6   // in which a client takes a message or answers a ping
+	maxCommands      = 16  // commands that wait for an earlier one
+	maxBeats         = 6   // heartbeats within which a client must take a message or answer a ping
 )
 
-// socket upgrades the request to a WebSocket and serves it until the client leaves. The origin of
-// the request has been checked like that of any other.
+// socket upgrades the request to a WebSocket and serves it until the client leaves. The origin of the request has already
+// been checked, as for any request.
 func (c *call) socket() error {
 	log, err := c.openThread()
 	if err != nil {
@@ -66,7 +66,7 @@ func (c *call) socket() error {
 		parts.Go(func() { cancel(part(ctx)) })
 	}
 	<-ctx.Done()
-	s.close(context.Cause(ctx)) // ends read
+	s.close(context.Cause(ctx)) // makes read return
 	parts.Wait()
 	for {
 		select {
@@ -78,8 +78,7 @@ func (c *call) socket() error {
 	}
 }
 
-// close tells the client why the socket ends. For clients, the number of a refusal is 4000 plus its
-// status.
+// close sends the client the reason why the socket ends. The close code of a refusal is 4000 plus its status.
 func (s *socket) close(cause error) {
 	code, reason := websocket.StatusNormalClosure, ""
 	refusal, refused := errors.AsType[*Refusal](cause)
@@ -96,10 +95,10 @@ func (s *socket) close(cause error) {
 
 var errInternal = errors.New("the server failed")
 
-// read takes the commands of the client until the connection is closed.
+// read reads the commands of the client until the connection is closed.
 func (s *socket) read(ctx context.Context) error {
 	for {
-		// A context that ends would close the connection without a reason.
+		// If the context ended during Read, the connection would be closed without a reason.
 		_, data, err := s.conn.Read(context.WithoutCancel(ctx))
 		if err != nil {
 			return err
@@ -126,7 +125,7 @@ func (s *socket) read(ctx context.Context) error {
 	}
 }
 
-// work executes commands in their order. Subscriptions do not wait for them.
+// work executes commands in order. Commands for subscriptions do not wait for them.
 func (s *socket) work(ctx context.Context, c *call) error {
 	for {
 		select {
@@ -143,7 +142,7 @@ func (s *socket) work(ctx context.Context, c *call) error {
 	}
 }
 
-// execute passes a command on to pump or to work. It reports whether work has it.
+// execute passes a command to pump or to work. It reports whether work has the command.
 func (s *socket) execute(ctx context.Context, b *commandBody) (queued bool, err error) {
 	ask := subscriptionCommand{body: b}
 	err = b.check()
@@ -183,7 +182,7 @@ func (s *socket) execute(ctx context.Context, b *commandBody) (queued bool, err 
 	}
 }
 
-// pump sends the events of the subscriptions, and adds and removes these.
+// pump sends the events of the subscriptions, and adds and removes subscriptions.
 func (s *socket) pump(ctx context.Context) error {
 	r := s.c.readThread(s.log)
 	defer r.reader.close()
@@ -214,7 +213,7 @@ func (s *socket) pump(ctx context.Context) error {
 	}
 }
 
-// failed logs an error that the client is not told.
+// failed logs an error whose text the client does not get. It returns the error with which the socket is closed.
 func (s *socket) failed(err error) error {
 	if _, ok := errors.AsType[*Refusal](err); ok || s.c.ctx().Err() != nil {
 		return err
@@ -236,9 +235,9 @@ func (s *socket) selects(ev *threadEvent) bool {
 	return false
 }
 
-// gather returns a command and those that follow it at once. A client sends several subscriptions
-// together and takes the end of a run for the end of all of them, so that the replayed events of all
-// come in one order.
+// gather returns a command and the commands that follow within gatherTime. A client sends several subscriptions together,
+// and takes the end of a run in one of them as the end in all. So the replayed events of all subscriptions must be in one
+// order.
 func (s *socket) gather(first subscriptionCommand) []subscriptionCommand {
 	list := []subscriptionCommand{first}
 	timer := time.NewTimer(gatherTime)
@@ -256,8 +255,8 @@ func (s *socket) gather(first subscriptionCommand) []subscriptionCommand {
 
 const gatherTime = 5 * time.Millisecond
 
-// subscribe adds and removes subscriptions. After the responses, the new ones get all that they select
-// of the events up to a number; those after it come from pump.
+// subscribe adds and removes subscriptions. After the responses, it sends the new subscriptions the events up to the
+// number until. Later events come from pump.
 func (s *socket) subscribe(ctx context.Context, asks []subscriptionCommand, until int64) error {
 	var added []*subscription
 	for _, ask := range asks {
@@ -287,7 +286,7 @@ func (s *socket) subscribe(ctx context.Context, asks []subscriptionCommand, unti
 	return s.replay(added, until, func(ev *threadEvent) error { return s.write(ctx, ev) })
 }
 
-// replay calls f for each event up to a number that one of the subscriptions selects.
+// replay calls f for each event up to the number until that one of the subscriptions selects.
 func (s *socket) replay(subs []*subscription, until int64, f func(*threadEvent) error) error {
 	r := s.c.readThread(s.log)
 	defer r.reader.close()
@@ -313,25 +312,25 @@ func (s *socket) replay(subs []*subscription, until int64, f func(*threadEvent) 
 	return nil
 }
 
-// selectedBy reports whether a subscription selects the event. A gap is for all.
+// selectedBy reports whether a subscription selects the event. Each subscription selects a gap.
 func (ev *threadEvent) selectedBy(sub *subscription) bool {
 	return ev.Method == gapEvent || sub.has(ev.channel, ev.Params.Namespace)
 }
 
-// write sends a message. A client that does not take it in time is left.
+// write sends a message. It fails if the client does not take the message in time.
 func (s *socket) write(ctx context.Context, message any) error {
 	ctx, cancel := s.patience(ctx)
 	defer cancel()
 	return s.conn.Write(ctx, websocket.MessageText, encoded(message))
 }
 
-// patience returns the context of what a client has to take or to answer in time. A context that ends
-// early would close the connection without a reason.
+// patience returns a context with the time limit for a client to take a message or to answer. It ignores the end of ctx,
+// which would close the connection without a reason.
 func (s *socket) patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), maxBeats*s.c.s.o.Heartbeat)
 }
 
-// ping finds out whether the client is still there.
+// ping checks at each heartbeat that the client still answers.
 func (s *socket) ping(ctx context.Context) error {
 	tick := time.NewTicker(s.c.s.o.Heartbeat)
 	defer tick.Stop()
@@ -350,7 +349,7 @@ func (s *socket) ping(ctx context.Context) error {
 	}
 }
 
-// events is the stream of events of a thread: a WebSocket for GET.
+// events serves GET for the event stream of a thread, which is a WebSocket.
 func (c *call) events() error {
 	if c.r.Header.Get("Upgrade") == "" {
 		c.w.Header().Set("Upgrade", "websocket")

@@ -224,7 +224,7 @@ func TestAWebSocketIsRefusedLikeOtherRequests(t *testing.T) {
 	assert.Equal(t, http.StatusUpgradeRequired, w.send(http.MethodGet, "/threads/"+thread+"/stream/events", nil, "X-User", "ada").StatusCode)
 	w.socket(thread, ada).send(1, "subscription.subscribe", map[string]any{"channels": []string{"values"}})
 
-	// Bob listens to the thread of Ada, and to one that she creates later.
+	// Bob subscribes to the thread of Ada, and to a thread that she creates later.
 	later := uuid.New()
 	for _, id := range []string{thread, later} {
 		s := w.socket(id, bob)
@@ -242,7 +242,7 @@ func TestAWebSocketIsRefusedLikeOtherRequests(t *testing.T) {
 	}
 }
 
-// A WebSocket begins with a GET, and its commands change things.
+// A WebSocket begins with a GET request, but its commands may change objects.
 func TestCommandsOfAWebSocketNeedTheirOwnPermission(t *testing.T) {
 	t.Parallel()
 	thread := uuid.New()
@@ -310,7 +310,7 @@ func TestAWebSocketPingsItsClient(t *testing.T) {
 	}
 }
 
-// Nothing is queued for a client that takes no events. It is left.
+// The server has no queue for a client that takes no events. It closes the connection.
 func TestAWebSocketLeavesAClientThatReadsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, func(o *server.Options) { o.Heartbeat = 50 * time.Millisecond })

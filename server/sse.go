@@ -27,12 +27,12 @@ func (c *call) startSSE() *sse {
 	h := c.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx passes events on at once
+	h.Set("X-Accel-Buffering", "no") // makes nginx pass events on without a delay
 	c.w.WriteHeader(http.StatusOK)
 	s := &sse{w: c.w, rc: http.NewResponseController(c.w)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.beats = time.AfterFunc(c.s.o.Heartbeat, func() { s.beat(c.s.o.Heartbeat) }) // it needs no goroutine while it waits
+	s.beats = time.AfterFunc(c.s.o.Heartbeat, func() { s.beat(c.s.o.Heartbeat) }) // AfterFunc needs no goroutine while it waits
 	s.flush()
 	return s
 }
@@ -46,7 +46,8 @@ func (s *sse) stop() {
 }
 
 func (s *sse) beat(every time.Duration) {
-	// An empty line would end an event, and some clients then read one without a name.
+	// The comment has no empty line, because an empty line would end an event, and some clients would read one without a
+	// name.
 	if s.write([]byte(": heartbeat\n")) != nil { // the next event has the error
 		return
 	}
@@ -57,12 +58,12 @@ func (s *sse) beat(every time.Duration) {
 	}
 }
 
-// send writes an event. An empty id is left out.
+// send writes an event. If id is empty, the event has no id.
 func (s *sse) send(name, id string, data json.RawMessage) error {
 	var b bytes.Buffer
 	b.WriteString("event: " + name + "\n")
 	b.WriteString("data: ")
-	if err := json.Compact(&b, data); err != nil { // no line breaks in the data
+	if err := json.Compact(&b, data); err != nil { // removes line breaks from the data
 		return err
 	}
 	b.WriteByte('\n')
@@ -93,7 +94,7 @@ func (s *sse) write(data []byte) error {
 
 var errStopped = errors.New("the stream has ended")
 
-// flush sends what was written. The caller holds the lock.
+// flush sends the buffered data. The caller holds the lock.
 func (s *sse) flush() {
 	if s.err == nil {
 		s.err = s.rc.Flush()

@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// An olderStore keeps results as versions with the older ids of starts did.
+// An olderStore stores results as older versions did, with the older ids of start checkpoints.
 type olderStore struct{ runs.Store }
 
 func (s olderStore) PutTasks(ctx context.Context, thread string, tasks []runs.Task) error {
@@ -32,7 +32,8 @@ func (s olderStore) PutTasks(ctx context.Context, thread string, tasks []runs.Ta
 	return s.Store.PutTasks(ctx, thread, tasks)
 }
 
-// Clients find the newest checkpoint by comparing ids as texts. Checkpoints with older ids stay readable.
+// Clients find the newest checkpoint by comparing ids as texts, so the ids must sort in the order of the checkpoints.
+// Checkpoints with older ids stay readable.
 func TestIDsOfCheckpointsSortInTheirOrder(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range map[string]func(runs.Store) runs.Store{
@@ -69,7 +70,7 @@ func TestIDsOfCheckpointsSortInTheirOrder(t *testing.T) {
 				assert.JSONEq(t, `{"words":"hello"}`, string(st.Tasks[0].Result))
 				input, ok := isStart(*st.ID)
 				require.True(t, ok)
-				var older threadState // by the id that a client may still have
+				var older threadState // read by the older id, which a client may still have
 				call(http.MethodGet, thread+"/state/"+oldStartID(input), "", &older)
 				assert.Equal(t, st.ID, older.ID)
 			}

@@ -16,21 +16,21 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// Clients see a checkpoint more than a graph stores: before the checkpoint of each input, they
-// see one in which only the node __start__ is due, whose result is the input. Its id is made
-// of the id of the input's checkpoint.
+// Clients see more checkpoints than a graph stores. Before the checkpoint of each input, they see a start checkpoint, in
+// which only the node __start__ is due. The result of this node is the input. The id of the start checkpoint is derived
+// from the id of the input's checkpoint.
 
-// variantAt is the digit with the two bits of the variant, which are 10 in each id of a graph.
+// variantAt is the index of the digit that contains the two variant bits, which are 10 in each id of a graph.
 const variantAt = 19
 
-// startID returns the id of the checkpoint that clients see before that of an input. Its variant is 00, and the
-// variant of the other ids of its run is 10, so it sorts before them: clients compare ids as texts.
+// startID returns the id of the start checkpoint before an input's checkpoint. Its variant is 00, and the variant of the
+// other ids is 10, so it sorts before them: clients compare ids as texts.
 func startID(id string) string { return withVariant(id, 0x8) }
 
-// oldStartID returns what startID did before, with the variant 11. Stored results have such ids.
+// oldStartID returns the start id of older versions, with the variant 11. Stored results may have such ids.
 func oldStartID(id string) string { return withVariant(id, 0x4) }
 
-// withVariant changes bits of the variant.
+// withVariant flips bits of the variant in an id.
 func withVariant(id string, bits uint64) string {
 	digit, err := strconv.ParseUint(id[variantAt:variantAt+1], 16, 8)
 	if err != nil {
@@ -87,19 +87,19 @@ type taskState struct {
 	Result     json.RawMessage `json:"result"`
 }
 
-// taskResult is what the store keeps of a task.
+// taskResult is the stored data of a task.
 type taskResult struct {
 	Result     json.RawMessage `json:"result,omitempty"`
 	Error      string          `json:"error,omitempty"`
 	Interrupts []interrupt     `json:"interrupts,omitempty"`
 	Started    time.Time       `json:"started,omitzero"`
 	Ended      time.Time       `json:"ended,omitzero"`
-	// Node, Step and Run are those of the task. Usage is the sum of the tokens of its messages.
+	// Node, Step and Run belong to the task. Usage is the sum of the tokens of its messages.
 	Node  string     `json:"node,omitempty"`
 	Step  int        `json:"step,omitempty"`
 	Run   string     `json:"run,omitempty"`
 	Usage *llm.Usage `json:"usage,omitempty"`
-	// Attempts are those before the last one.
+	// Attempts are the failed attempts before the last one.
 	Attempts []failedAttempt `json:"attempts,omitempty"`
 	Logs     []logLine       `json:"logs,omitempty"`
 }
@@ -124,8 +124,8 @@ const (
 	metaUser   = "metadata"
 )
 
-// inputsOf returns how many inputs a state of the thread contains. Checkpoints that the server did
-// not write have no number.
+// inputsOf returns the number of inputs that a state of the thread contains. It returns 1 for a checkpoint that the
+// server did not write, because that has no number.
 func inputsOf(i *graph.Info) int {
 	n, err := strconv.Atoi(i.Metadata[metaInputs])
 	if err != nil {
@@ -134,8 +134,8 @@ func inputsOf(i *graph.Info) int {
 	return n
 }
 
-// state returns a snapshot as clients see it. A live snapshot has the open questions of the
-// thread. With deep, it contains the states of subgraphs.
+// state returns a snapshot as clients see it. If live is set, it has the open questions of the thread. If deep is set
+// too, it contains the states of subgraphs.
 func (r *reader) state(ctx context.Context, snap *graph.Snapshot, live, deep bool, p place) (*threadState, error) {
 	read := r.values
 	if len(p.tasks) > 0 {
@@ -181,13 +181,13 @@ func (r *reader) state(ctx context.Context, snap *graph.Snapshot, live, deep boo
 	return st, nil
 }
 
-// values returns a state of the thread as clients see it. While the thread waits in a superstep to which a command
-// added tasks, the writes of the finished tasks are not there yet.
+// values returns a state of the thread as clients see it. If a command has added tasks to a superstep that waits, the
+// values do not contain the writes of the finished tasks yet.
 func (r *reader) values(ctx context.Context, snap *graph.Snapshot) (map[string]json.RawMessage, error) {
 	if !slices.ContainsFunc(snap.Tasks, func(t graph.Task) bool { return t.Finished }) {
 		return r.g.channels.values(snap.View)
 	}
-	stored, err := r.thread.At(snap.ID).Snapshot(ctx) // without what was added to it
+	stored, err := r.thread.At(snap.ID).Snapshot(ctx) // the stored state, without the added tasks
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (r *reader) values(ctx context.Context, snap *graph.Snapshot) (map[string]j
 	return r.g.channels.values(snap.View)
 }
 
-// asked ends the id of a record with the questions of a task.
+// asked is the suffix of the id under which the questions of a task are stored.
 const asked = "?"
 
 func (t *taskState) add(r taskResult) {
@@ -240,8 +240,8 @@ func questionsOf(pauses []graph.Pause, path []string) []interrupt {
 	return out
 }
 
-// frame returns the description of a checkpoint without values and tasks. With start, it is that
-// of the checkpoint before the one of an input.
+// frame returns the description of a checkpoint without values and tasks. If start is set, it describes the start
+// checkpoint before the checkpoint of an input.
 func (r *reader) frame(i *graph.Info, p place, start bool) *threadState {
 	id, parent, step, source := i.ID, i.Parent, p.stepOf(i), "loop"
 	switch {
@@ -293,7 +293,7 @@ func (r *reader) metadata(i *graph.Info) map[string]any {
 	return meta
 }
 
-// results returns what the store keeps of the tasks of checkpoints, by the id of the task.
+// results returns the stored data of the tasks of checkpoints, by the id of the task.
 func (r *reader) results(ctx context.Context, checkpoints ...string) (map[string]taskResult, error) {
 	found, err := r.s.o.Runs.Tasks(ctx, r.thread.ID(), checkpoints...)
 	out := make(map[string]taskResult, len(found))
@@ -305,7 +305,7 @@ func (r *reader) results(ctx context.Context, checkpoints ...string) (map[string
 	return out, err
 }
 
-// start returns the checkpoint that clients see before that of an input.
+// start returns the start checkpoint before the checkpoint of an input.
 func (r *reader) start(ctx context.Context, i *graph.Info) (*threadState, error) {
 	st := r.frame(i, r.place, true)
 	st.Next = []string{graph.Start}
@@ -330,7 +330,7 @@ func (r *reader) start(ctx context.Context, i *graph.Info) (*threadState, error)
 	return st, err
 }
 
-// valuesAt returns the values at a checkpoint. Without a checkpoint, they are those of a new thread.
+// valuesAt returns the values at a checkpoint. If id is empty, it returns the values of a new thread.
 func (r *reader) valuesAt(ctx context.Context, id string) (map[string]json.RawMessage, error) {
 	channels := r.g.channels.at(r.place.nodes)
 	if id == "" {
@@ -343,7 +343,7 @@ func (r *reader) valuesAt(ctx context.Context, id string) (map[string]json.RawMe
 	return channels.values(snap.View)
 }
 
-// at returns the state at a checkpoint that clients see.
+// at returns the state at a checkpoint that a client names.
 func (r *reader) at(ctx context.Context, id string, deep bool) (*threadState, error) {
 	input, start := isStart(id)
 	if start {
@@ -371,7 +371,7 @@ func emptyState() *threadState {
 	return &threadState{Values: map[string]json.RawMessage{}, Next: []string{}, Tasks: []taskState{}, Interrupts: []interrupt{}}
 }
 
-// readState answers a request for the state at a checkpoint; an empty id means the newest one.
+// readState sends the state at a checkpoint. An empty id means the newest one.
 func (c *call) readState(r runs.Record, at checkpointID, deep bool) error {
 	id := at.ID
 	g, err := c.s.servedOf(c.ctx(), &r)

@@ -26,7 +26,7 @@ type stateUpdate struct {
 // inputNode is another name for [graph.Start] in updates of clients.
 const inputNode = "__input__"
 
-// node returns the node in whose name the update is made, or "".
+// node returns the node as which the update is made, or "".
 func (u *stateUpdate) node() string {
 	if u.AsNode == inputNode {
 		return graph.Start
@@ -90,8 +90,9 @@ func (c *call) update(r *runs.Record, at checkpointID, updates []stateUpdate) (*
 	return read.place.checkpoint(r.ID, id), err
 }
 
-// edited changes the record of a thread whose state was updated. A thread without due nodes is idle. One with due nodes
-// is interrupted, or keeps the status of a failed run, since nothing has run yet: operators find it by its status.
+// edited sets the status of a thread whose state was updated. A thread without due nodes is idle. A thread with due nodes
+// is interrupted, but keeps the status of a failed run, because nothing has run yet and operators find the thread by this
+// status.
 func (s *Server) edited(ctx context.Context, g *served, r *runs.Record) error {
 	r.Updated = now()
 	if r.Status == threadBusy {
@@ -152,7 +153,7 @@ func (c *call) updateSubgraph(read *reader, at checkpointID, updates []stateUpda
 	return snap.ID, nil
 }
 
-// updateFailure returns the answer for an error of an update at a checkpoint.
+// updateFailure returns the refusal for an error of an update at a checkpoint.
 func updateFailure(err error, at string) error {
 	switch {
 	case errors.Is(err, checkpoint.ErrConflict):
@@ -194,8 +195,8 @@ func readUpdates(g *served, updates []stateUpdate) ([]graph.NodeUpdate, error) {
 	return edits, nil
 }
 
-// base returns the checkpoint of the graph that a checkpoint of a client stands for, and how many
-// inputs its state contains. A start stands for the checkpoint before it.
+// base returns the stored checkpoint for a checkpoint that a client names, and the number of inputs in its state. A start
+// checkpoint has no stored form: base returns the checkpoint before it.
 func (c *call) base(g *served, thread, at string) (inputs int, id string, err error) {
 	th := g.graph.Thread(thread)
 	input, start := isStart(at)
@@ -225,7 +226,7 @@ func firstOf(path string) string {
 	return first
 }
 
-// noWrites says that an update has no writes to channels.
+// noWrites reports whether an update has no writes to channels.
 func noWrites(u state.Update) bool {
 	return !slices.ContainsFunc(u, func(w state.Write) bool { return w.Channel() != "" })
 }

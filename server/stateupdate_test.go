@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A fullStore refuses checkpoints with its error when it is full.
+// A fullStore returns its error for each new checkpoint while it is full.
 type fullStore struct {
 	checkpoint.Store
 	err  error
@@ -65,7 +65,8 @@ func TestAnUpdateThatCannotBeStoredIsNoMistakeOfTheClient(t *testing.T) {
 	}
 }
 
-// A thread that failed stays failed until it runs again: an operator repairs its state, and then resumes all failed threads.
+// After an update, a failed thread stays failed until it runs again: an operator repairs the states, and then resumes all
+// failed threads.
 func TestAnUpdateLeavesAFailedThreadFailed(t *testing.T) {
 	t.Parallel()
 	_, web := testServer(t, nil)
@@ -91,7 +92,7 @@ func TestAnUpdateThatLeavesNothingToDoEndsAFailedThread(t *testing.T) {
 	assert.Contains(t, after.body, `"error":null`)
 }
 
-// The expectations are those of LangGraph Server.
+// The expected answers are those of LangGraph Server.
 func TestAnUpdateMakesTheThreadInterruptedIfNodesAreDue(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ update, want string }{
@@ -115,7 +116,7 @@ func TestAnUpdateMakesTheThreadInterruptedIfNodesAreDue(t *testing.T) {
 	}
 }
 
-// A branch may refuse the values of a client.
+// If a branch rejects the values of a client, the client gets the error.
 func TestAnErrorOfABranchInAnUpdateIsTold(t *testing.T) {
 	t.Parallel()
 	amount := state.Last[string]("amount")

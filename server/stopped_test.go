@@ -18,8 +18,8 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// An agent that a limit or its provider stops tells it in a message, which each protocol streams once, like a
-// reply. The mode messages has the message so far in each of its events.
+// If an agent stops because of a limit or its provider, it says so in a message. Each protocol streams this message once,
+// like a reply. In the mode "messages", each event has the message so far.
 func TestStreamsTellWhyAnAgentStopped(t *testing.T) {
 	t.Parallel()
 	refused := llmtest.Fail(&llm.Error{Kind: llm.ErrContentFilter})
@@ -33,7 +33,7 @@ func TestStreamsTellWhyAnAgentStopped(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		path, body string
-		piece      string // a regular expression that finds the text in the stream
+		piece      string // a regular expression for the text in the stream
 		times      int
 	}{
 		"messages-tuple": {"/runs/stream", run("messages-tuple"), `"type":"AIMessageChunk".*"content":"([^"]+)"`, 1},

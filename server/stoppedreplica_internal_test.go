@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A stop stops the first caller until it is opened.
+// A stop blocks its first caller until it is opened.
 type stop struct {
 	reached atomic.Bool
 	open    chan struct{}
@@ -33,7 +33,7 @@ func (s *stop) wait() {
 	}
 }
 
-// A beginStore stops a replica after it has stored that it begins an attempt of a run.
+// A beginStore stops a replica after the replica has stored that it begins this attempt of a run.
 type beginStore struct {
 	runs.Store
 	attempt int
@@ -50,7 +50,7 @@ func (s *beginStore) Update(ctx context.Context, r runs.Record) (int64, error) {
 	return revision, err
 }
 
-// An inputStore stops a run before it stores its first checkpoint or its first pending writes.
+// An inputStore stops a run just before the run stores its first checkpoint or its first pending writes.
 type inputStore struct {
 	*memcheckpoint.Store
 	at *stop
@@ -81,14 +81,14 @@ func (l *inputLease) PutWrites(ctx context.Context, k checkpoint.Key, writes []c
 	return l.Lease.PutWrites(ctx, k, writes)
 }
 
-// A stoppedRun is a run of two replicas, each of which has the graph "words" on the same checkpoints.
+// A stoppedRun is a run that two replicas execute. Both have the graph "words" with the same checkpoint store.
 type stoppedRun struct {
 	t        *testing.T
 	store    *memruns.Store
 	graph    *graph.Graph
 	thread   runs.Record
 	run      runs.Record
-	attempts int // how often the node got past its question
+	attempts int // the number of times that the node passed its question
 }
 
 func newStoppedRun(t *testing.T, checkpoints checkpoint.Store, d runData) *stoppedRun {
@@ -96,7 +96,7 @@ func newStoppedRun(t *testing.T, checkpoints checkpoint.Store, d runData) *stopp
 	r := &stoppedRun{t: t, store: memruns.New(), thread: threadRecord(uuid.New())}
 	r.run = runRecord(r.thread.ID, d)
 	if d.Request.Command != nil {
-		r.run.Data = encoded(d) // without input
+		r.run.Data = encoded(d) // the run has no input
 	}
 	require.NoError(t, r.store.Insert(t.Context(), r.thread, r.run))
 	question := graph.NewInterrupt[string, string]("ask")
@@ -124,7 +124,7 @@ func (r *stoppedRun) replica(store runs.Store) *Server {
 	return replicaOf(r.t, store, nil, func(o *Options) { o.Graphs = map[string]*graph.Graph{"words": r.graph} })
 }
 
-// work makes a replica work on the run. The channel has the error of the work.
+// work makes a replica execute the job of the run. The channel receives the error.
 func (r *stoppedRun) work(s *Server) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- s.work(r.t.Context(), runs.Job{Kind: runs.JobThread, Key: r.thread.ID}) }()
@@ -132,7 +132,7 @@ func (r *stoppedRun) work(s *Server) <-chan error {
 	return done
 }
 
-// check checks that the run has succeeded, that its node ran once, and which words the thread has.
+// check checks that the run has succeeded, that its node ran once, and that the thread has these words.
 func (r *stoppedRun) check(want ...string) {
 	r.t.Helper()
 	got, err := r.store.Get(r.t.Context(), runs.Run, r.run.ID)
@@ -144,8 +144,8 @@ func (r *stoppedRun) check(want ...string) {
 	assert.Equal(r.t, 1, r.attempts, "the number of times that the node ran")
 }
 
-// A replica that was stopped before it stored the input of a run wakes up when another one has the run. It leaves the
-// run to that one.
+// A replica was stopped before it stored the input of a run. When it continues, another replica has claimed the run, and
+// it leaves the run to that replica.
 func TestReplicaThatWakesUpLeavesItsRunToAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestReplicaThatWakesUpLeavesItsRunToAnother(t *testing.T) {
 		first, second := &beginStore{r.store, 1, newStop()}, &beginStore{r.store, 2, newStop()}
 		one := r.work(r.replica(first))
 		require.True(t, first.at.reached.Load())
-		two := r.work(r.replica(second)) // it has found no checkpoint of the run
+		two := r.work(r.replica(second)) // this replica finds no checkpoint of the run
 		require.True(t, second.at.reached.Load())
 		close(first.at.open)
 		require.NoError(t, <-one)
@@ -163,8 +163,8 @@ func TestReplicaThatWakesUpLeavesItsRunToAnother(t *testing.T) {
 	})
 }
 
-// A replica takes a run over and waits for its thread, while the replica before it stores the input. The run is not
-// begun again.
+// A replica takes over a run and waits for the thread, while the previous replica stores the input. The input is not
+// stored a second time.
 func TestReplicaContinuesWhatAnotherStoredWhileItWaited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -180,8 +180,8 @@ func TestReplicaContinuesWhatAnotherStoredWhileItWaited(t *testing.T) {
 	})
 }
 
-// A replica takes a run with a command over and waits for its thread, while the replica before it stores the command. The
-// command is stored beside the newest checkpoint, and its update is applied once.
+// A replica takes over a run with a command and waits for the thread, while the previous replica stores the command as
+// pending writes of the newest checkpoint. The update of the command is applied once.
 func TestReplicaAppliesACommandOnceThatAnotherStoredWhileItWaited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestReplicaAppliesACommandOnceThatAnotherStoredWhileItWaited(t *testing.T) 
 		r := newStoppedRun(t, checkpoints, runData{Request: runRequest{Command: &command{
 			Resume: json.RawMessage(`"yes"`), Update: json.RawMessage(`{"words":"y"}`),
 		}}})
-		checkpoints.at.reached.Store(true) // the first run is not stopped
+		checkpoints.at.reached.Store(true) // do not stop the first run
 		_, err := r.graph.Thread(r.thread.ID).Invoke(t.Context(), words.Put("ask"))
 		require.NoError(t, err)
 		checkpoints.at.reached.Store(false)
@@ -203,8 +203,8 @@ func TestReplicaAppliesACommandOnceThatAnotherStoredWhileItWaited(t *testing.T) 
 	})
 }
 
-// A replica that was stopped before it stored the input of a run wakes up when another one rolls the run back. Nothing
-// of the run is left.
+// A replica was stopped before it stored the input of a run. When it continues, another replica has rolled the run back.
+// No checkpoint of the run is left.
 func TestRollbackWaitsForAReplicaThatStoresTheInput(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -21,7 +21,7 @@ func threadID(thread string) string {
 	return nameID(oidNamespace, "thread "+thread)
 }
 
-// storedThreads puts the threads of [Options.Stored] before the records of Runs.
+// storedThreads replaces Runs by a store that also has the threads of [Options.Stored]. It returns nil without Stored.
 func (o *Options) storedThreads() (*stored.Threads, error) {
 	if o.Stored == nil {
 		return nil, nil
@@ -34,8 +34,8 @@ func (o *Options) storedThreads() (*stored.Threads, error) {
 	return t, nil
 }
 
-// servedOf returns the graph of a thread: one of [Options.Graphs], or one that is read from the
-// checkpoints of [Options.Stored]. It returns nil if the thread has none.
+// servedOf returns the graph of a thread: a graph of [Options.Graphs], or one that is read from the checkpoints of
+// [Options.Stored]. It returns nil if there is neither.
 func (s *Server) servedOf(ctx context.Context, thread *runs.Record) (*served, error) {
 	if g := s.graphs[thread.Graph]; g != nil || s.stored == nil {
 		return g, nil
@@ -54,15 +54,15 @@ func (s *Server) servedOf(ctx context.Context, thread *runs.Record) (*served, er
 	return newServed(name, g), nil
 }
 
-// readPosts are the paths with POST that change nothing. Of the commands, the handler refuses those that
-// change something.
+// readPosts are the paths whose POST requests change nothing. For commands, the handler refuses those that change
+// something.
 var readPosts = []string{
 	"/assistants/search", "/assistants/count", "/assistants/{assistant}/versions", "/threads/search", "/threads/count",
 	"/threads/{thread}/state/checkpoint", "/threads/{thread}/history", "/threads/{thread}/stream/events", "/threads/{thread}/commands",
 	"/runs/crons/search", "/runs/crons/count", "/store/items/search", "/store/namespaces", "/weft/runs/search", "/weft/memory/facts",
 }
 
-// errReadOnly refuses a change.
+// errReadOnly is the refusal of a change by a read-only server.
 var errReadOnly = &Refusal{Status: http.StatusForbidden, Detail: "This server is read-only: it refuses requests that change anything."}
 
 // onlyReads reports whether a request changes nothing.

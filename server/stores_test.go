@@ -24,15 +24,14 @@ import (
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
-// openStores opens the stores of a server, by the name of their kind. The end of the test closes
-// them.
+// openStores opens the stores of a server, by the kind of store. They are closed at the end of the test.
 var openStores = map[string]func(*testing.T) (checkpoint.Store, runs.Store){
 	"memory": func(*testing.T) (checkpoint.Store, runs.Store) {
 		return memcheckpoint.New(memcheckpoint.Options{}), memruns.New()
 	},
 	"SQLite": func(t *testing.T) (checkpoint.Store, runs.Store) {
 		t.Helper()
-		file := filepath.Join(t.TempDir(), "weft.db") // both in one file
+		file := filepath.Join(t.TempDir(), "weft.db") // one file for both stores
 		checkpoints, err := sqlitecheckpoint.Open(t.Context(), file, sqlitecheckpoint.Options{})
 		require.NoError(t, err)
 		t.Cleanup(func() { assert.NoError(t, checkpoints.Close()) })

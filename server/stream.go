@@ -12,20 +12,20 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A view turns the events of a run into those of its streams.
+// A view converts the events of a run to the events of its streams.
 type view struct {
 	modes     []string
 	subgraphs bool
 	stateless bool // without the events of checkpoints
 	ids       bool // the events have ids
-	first     bool // the stream has the event that the run begins
+	first     bool // the stream begins with the event "metadata"
 	replies   map[string]*partialReply
 	metadata  metadataByID
 	described map[string]bool // the messages whose metadata the client has got
 	runnable  *runnableView   // nil before the first event
 }
 
-// A partialReply is a streamed message so far.
+// A partialReply is the part of a message that has been streamed so far.
 type partialReply struct {
 	text  strings.Builder
 	calls []*partialCall
@@ -48,13 +48,13 @@ func newView(q *runRequest, stateless bool) *view {
 
 func (v *view) has(mode string) bool { return slices.Contains(v.modes, mode) }
 
-// A streamed event is one that a client gets.
+// A streamed is an event that a client gets.
 type streamed struct {
 	name string
 	data any
 }
 
-// events returns what a client gets for an event of the log.
+// events returns the stream events for an event of the log.
 func (v *view) events(e *runs.Event) ([]streamed, error) {
 	out, err := v.byMode(e)
 	if err != nil || !v.has("events") {
@@ -65,16 +65,16 @@ func (v *view) events(e *runs.Event) ([]streamed, error) {
 	}
 	more, err := v.runnable.events(e)
 	if e.Kind == kindEnd {
-		return append(more, out...), err // an error is the last event
+		return append(more, out...), err // the event of an error must be the last one
 	}
 	return append(out, more...), err
 }
 
-// byMode returns what a client gets for an event of the log in the modes that show the graph.
+// byMode returns the stream events for an event of the log, in all modes except "events".
 func (v *view) byMode(e *runs.Event) ([]streamed, error) {
 	suffix := ""
 	if e.Path != "" {
-		// Messages of subgraphs are always part of the stream of messages.
+		// The messages modes include messages of subgraphs even without stream_subgraphs.
 		if !v.subgraphs && e.Kind != kindMessage {
 			return nil, nil
 		}
@@ -132,14 +132,14 @@ func (v *view) plain(e *runs.Event) (out []streamed, err error) {
 	return out, err
 }
 
-// startOf returns the event that a run begins.
+// startOf returns the event "metadata", which begins the stream of a run.
 func startOf(e *runs.Event) ([]streamed, error) {
 	var s runStart
 	err := json.Unmarshal(e.Data, &s)
 	return []streamed{{"metadata", map[string]any{"run_id": e.Run, "attempt": s.Attempt}}}, err
 }
 
-// errorOf returns the event that a run has failed, if it has.
+// errorOf returns the event for the error of a run, if the run has failed.
 func errorOf(e *runs.Event) ([]streamed, error) {
 	var end runEnd
 	if err := json.Unmarshal(e.Data, &end); err != nil || end.Error == nil {
@@ -148,7 +148,7 @@ func errorOf(e *runs.Event) ([]streamed, error) {
 	return []streamed{{"error", end.Error}}, nil
 }
 
-// interrupt adds the events that a run waits.
+// interrupt adds the events for a run that waits.
 func (v *view) interrupt(e *runs.Event, add func(mode string, data any)) error {
 	var i interruptEvent
 	if err := json.Unmarshal(e.Data, &i); err != nil {
@@ -166,7 +166,7 @@ func (v *view) interrupt(e *runs.Event, add func(mode string, data any)) error {
 	return nil
 }
 
-// debug adds the event of the mode debug.
+// debug adds the event of the mode "debug".
 func (v *view) debug(out *[]streamed, e *runs.Event, kind string) error {
 	if !v.has("debug") {
 		return nil
@@ -187,7 +187,7 @@ func (v *view) debug(out *[]streamed, e *runs.Event, kind string) error {
 	return nil
 }
 
-// message returns the events of a message or of a piece of one.
+// message returns the events for a message or for a chunk of one.
 func (v *view) message(e *runs.Event) (out []streamed, err error) {
 	var m messageEvent
 	if err := json.Unmarshal(e.Data, &m); err != nil {
@@ -214,7 +214,7 @@ func (v *view) message(e *runs.Event) (out []streamed, err error) {
 	return append(out, streamed{"messages/partial", []any{reply}}), err
 }
 
-// partial adds a piece to its message and returns the message so far.
+// partial adds a chunk to its message and returns the message so far.
 func (v *view) partial(m *messageEvent) (map[string]any, error) {
 	var c chunkMessage
 	if err := json.Unmarshal(m.Message, &c); err != nil {
@@ -303,7 +303,8 @@ func (c *call) stream(a *activeRun, v *view, at position, cancel bool) error {
 		return c.s.cancelRuns(context.WithoutCancel(c.ctx()), []string{a.id}, false, false)
 	}
 	if err != nil && c.ctx().Err() == nil && (c.s.o.Queue != nil || isOutage(err)) {
-		// The run goes on, perhaps at another server. A client that saw the end of the stream would take it for ended.
+		// The run continues, perhaps on another server. Abort the stream: otherwise the client would conclude that the
+		// run has ended.
 		panic(http.ErrAbortHandler)
 	}
 	return nil // the response has begun
@@ -318,8 +319,8 @@ func (v *view) valuesName() string {
 	return ""
 }
 
-// streamAgain joins the stream of a run. With Last-Event-ID it begins after that event, if the run
-// is resumable, and else with the next event.
+// streamAgain joins the stream of a run. If the run is resumable and the request has a Last-Event-ID, the stream begins
+// after that event, and otherwise with the next event.
 func (c *call) streamAgain() error {
 	r, err := c.pathRun()
 	if err != nil {
@@ -351,8 +352,8 @@ func (c *call) streamAgain() error {
 	return c.stream(a, v, at, c.flag("cancel_on_disconnect"))
 }
 
-// join waits for the end of a run and sends its final values. It sends line breaks meanwhile, so
-// that proxies keep the connection.
+// join waits for the end of a run and sends its final values. Meanwhile, it sends line breaks, so that proxies keep the
+// connection open.
 func (c *call) join(thread, id string, cancel bool) error {
 	ended, unstored := c.s.endOfRun(c.ctx(), thread, id), c.s.unstoredOf(id)
 	tick := time.NewTicker(c.s.o.Heartbeat)
@@ -364,14 +365,14 @@ func (c *call) join(thread, id string, cancel bool) error {
 		case <-ended:
 			waiting = false
 		case <-unstored:
-			if begun { // a client that saw the end of the response would take the run for ended
+			if begun { // a complete response would mean that the run has ended
 				panic(http.ErrAbortHandler)
 			}
 			return outageRefusal()
 		case <-tick.C:
 			begun = true
 			_, _ = c.w.Write([]byte("\n"))
-			_ = c.w.FlushError() // a client that left ends the context
+			_ = c.w.FlushError() // if the client has left, the context ends
 		case <-c.ctx().Done():
 			if cancel {
 				return c.s.cancelRuns(context.WithoutCancel(c.ctx()), []string{id}, false, false)
@@ -395,8 +396,8 @@ func (c *call) join(thread, id string, cancel bool) error {
 	return nil
 }
 
-// checkEnded refuses to answer for a run that another server goes on with, because this one ends. It aborts a
-// response that has begun.
+// checkEnded refuses the answer if the run has not ended, because another server continues the run while this one shuts
+// down. It aborts a response that has begun.
 func (c *call) checkEnded(run string, begun bool) error {
 	if c.s.o.Queue == nil {
 		return nil
@@ -416,7 +417,7 @@ func (c *call) checkEnded(run string, begun bool) error {
 
 func (c *call) finalValues(thread, id string) (json.RawMessage, error) {
 	r, err := c.s.o.Runs.Get(c.ctx(), runs.Run, id)
-	if errors.Is(err, runs.ErrNotFound) { // it was rolled back
+	if errors.Is(err, runs.ErrNotFound) { // the run was rolled back
 		return json.RawMessage("null"), nil
 	}
 	if err != nil {

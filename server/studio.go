@@ -15,12 +15,12 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// The paths below /weft/ have the data that the studio needs and the protocol does not give.
+// The paths below /weft/ return data that the studio needs and the protocol does not have.
 
 // serverInfo describes the server.
 type serverInfo struct {
 	ReadOnly bool `json:"read_only"`
-	// Stored says that threads are shown whose graphs the server does not have.
+	// Stored says that the server shows threads whose graphs it does not have.
 	Stored bool `json:"stored"`
 	// Values says that there is a store of values.
 	Values bool `json:"values"`
@@ -122,7 +122,7 @@ func (c *call) searchRuns() error {
 	return c.send(map[string]any{"runs": list, "total": total})
 }
 
-// A mark is a checkpoint of a timeline.
+// A mark is a checkpoint in a timeline.
 type mark struct {
 	ID     string     `json:"id"`
 	Parent string     `json:"parent,omitempty"`
@@ -144,7 +144,7 @@ type markTask struct {
 	Asked   bool       `json:"asked,omitempty"`
 	Writes  []string   `json:"writes"`
 	Usage   *llm.Usage `json:"usage,omitempty"`
-	// Attempts are those that failed before the last one.
+	// Attempts are the failed attempts before the last one.
 	Attempts []failedAttempt `json:"attempts,omitempty"`
 	Logs     []logLine       `json:"logs,omitempty"`
 	Cost     *float64        `json:"cost,omitempty"` // see Options.Cost
@@ -177,7 +177,7 @@ func (c *call) timeline() error {
 	return c.send(map[string]any{"checkpoints": marks, "more": len(marks) == limit, "user_id": r.Owner})
 }
 
-// cost returns the price of tokens that a node has used, or nil if the program knows none.
+// cost returns the price of tokens that a node has used, or nil without Options.Cost.
 func (s *Server) cost(graph, node string, used llm.Usage) *float64 {
 	if s.o.Cost == nil {
 		return nil
@@ -186,7 +186,7 @@ func (s *Server) cost(graph, node string, used llm.Usage) *float64 {
 	return &c
 }
 
-// marks returns checkpoints of a thread with what is kept of their tasks.
+// marks returns checkpoints of a thread with the stored data of their tasks.
 func (s *Server) marks(ctx context.Context, g *served, thread string, q graph.HistoryQuery) ([]*mark, error) {
 	out, ids, byID := []*mark{}, []string{}, map[string]*mark{}
 	for info, err := range g.graph.Thread(thread).History(ctx, q) {
@@ -228,7 +228,7 @@ func (s *Server) marks(ctx context.Context, g *served, thread string, q graph.Hi
 	return out, nil
 }
 
-// add adds what is kept of a task. A record of questions belongs to the task with the same id.
+// add adds the stored data of a task. If the data are questions, it marks the task with the same id as asked.
 func (m *mark) add(id string, kept *taskResult, cost *float64) {
 	if len(kept.Interrupts) > 0 {
 		task := id[:len(id)-len(asked)]

@@ -32,7 +32,7 @@ func helper(t *testing.T, store checkpoint.Store) *graph.Graph {
 	), store)
 }
 
-// payer is an agent with a tool that a person must approve.
+// payer returns an agent with a tool that a person must approve.
 func payer(t *testing.T, model llm.Model, store checkpoint.Store) *graph.Graph {
 	t.Helper()
 	pay := tools.New("pay", "Pays.", func(context.Context, struct {
@@ -58,7 +58,7 @@ func newServer(t *testing.T, o server.Options) *server.Server {
 	return s
 }
 
-// send sends a request and decodes the response, with exact numbers.
+// send sends a request and decodes the response. It keeps the digits of numbers.
 func send(t *testing.T, h http.Handler, method, path, body string) (int, any) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
@@ -271,7 +271,7 @@ func TestThreadsOfAStoreAreShownWithoutTheirGraph(t *testing.T) {
 	assert.Equal(t, "agent", field(drawing, "drawing", "nodes", 0, "name"))
 	assert.Equal(t, true, field(get(t, s, "/weft/info"), "stored"))
 
-	// The thread changes in another program.
+	// Another program changes the thread.
 	snap, err := g.Thread("ada/trip 1").Snapshot(t.Context())
 	require.NoError(t, err)
 	open, err := agent.Approval.Open(snap)

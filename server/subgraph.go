@@ -7,8 +7,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// subgraphs sends the schemas of the subgraphs of an assistant, by the names of the nodes that run
-// them. With "recurse" they include the subgraphs of subgraphs. A namespace in the path selects one.
+// subgraphs sends the schemas of the subgraphs of an assistant, by the names of the nodes that run the subgraphs. With
+// "recurse", it includes the subgraphs of subgraphs. A namespace in the path selects one subgraph.
 func (c *call) subgraphs() error {
 	r, err := c.pathAssistant()
 	if err != nil {
@@ -37,8 +37,8 @@ func addSubgraphs(out map[string]any, g draw.Graph, prefix string, deep bool, on
 	}
 }
 
-// describedState returns a schema of the state of a subgraph. The schema knows the kinds of the
-// channels, and the types of simple values.
+// describedState returns a schema of the state of a subgraph, with the kinds of the channels and the types of simple
+// values.
 func describedState(g *draw.Graph) map[string]any {
 	properties := map[string]any{}
 	for _, ch := range g.Channels {
@@ -54,11 +54,10 @@ func describedState(g *draw.Graph) map[string]any {
 	return map[string]any{"title": g.Name, "type": "object", "properties": properties}
 }
 
-// jsonType returns the JSON type of the values of a channel, and "" if the description does not
-// tell it.
+// jsonType returns the JSON type of the values of a channel, or "" if the description does not have it.
 func jsonType(ch state.Description) string {
 	switch {
-	case ch.Type == "[]uint8": // a slice of bytes is a text
+	case ch.Type == "[]uint8": // JSON encodes a slice of bytes as a string
 		return ""
 	case strings.HasPrefix(ch.Type, "[]"):
 		return "array"

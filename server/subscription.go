@@ -50,10 +50,10 @@ func within(namespace, prefix []string) bool {
 	return true
 }
 
-// channelNames are the channels of the thread-centric protocol, besides those of named values.
+// channelNames are the channels of the thread-centric protocol, without the channels of named values.
 var channelNames = []string{"values", "updates", "messages", "tools", "lifecycle", "input", "checkpoints", "tasks", "custom"}
 
-// check finds what is wrong with a subscription.
+// check returns an error if a subscription is invalid.
 func (s *subscription) check() error {
 	if len(s.Channels) == 0 {
 		return &commandError{codeInvalid, "A subscription needs channels."}
@@ -66,7 +66,7 @@ func (s *subscription) check() error {
 	return nil
 }
 
-// A threadReader reads the events of the thread-centric protocol from the beginning of a thread on.
+// A threadReader reads the events of the thread-centric protocol from the beginning of a thread.
 type threadReader struct {
 	c      *call
 	log    *threadLog
@@ -74,19 +74,18 @@ type threadReader struct {
 	view   *threadView
 	after  int64 // the number of the last event of the log that was read
 	until  int64 // the number of the last event to read; 0 means no end
-	shown  bool  // the user may see the thread
+	shown  bool  // it is known that the user may see the thread
 }
 
-// readThread returns a reader of a thread. Close its reader afterwards.
+// readThread returns a reader of the events of a thread. The caller closes its field reader.
 func (c *call) readThread(log *threadLog) *threadReader {
 	return &threadReader{c: c, log: log, reader: log.reader(0), view: newThreadView()}
 }
 
-const maxBatch = 256 // events of the log that are read at once
+const maxBatch = 256 // events of the log for one call of next
 
-// next returns the next events. If there are no more, it also returns a channel that is closed when
-// there are. The stream of a thread that the user may not see is like that of a thread that does not
-// exist: it never has an event.
+// next returns the next events. If there are no more, it also returns a channel that is closed when there are. If the
+// user may not see the thread, next behaves as for a thread that does not exist: it never returns an event.
 func (r *threadReader) next() (events []threadEvent, changed <-chan struct{}, err error) {
 	list, missed, changed, err := r.reader.after(r.c.ctx(), r.after)
 	if missed > 0 {
@@ -108,7 +107,7 @@ func (r *threadReader) next() (events []threadEvent, changed <-chan struct{}, er
 		}
 		events = append(events, more...)
 	}
-	if len(events) > 0 && !r.shown { // the thread may have been created after the request
+	if len(events) > 0 && !r.shown { // check now, because the thread may have been created after the request
 		_, err := r.c.getFor(ActionRead, runs.Thread, r.log.thread)
 		if isNotFound(err) {
 			return nil, never, nil
@@ -124,8 +123,8 @@ func (r *threadReader) next() (events []threadEvent, changed <-chan struct{}, er
 // never is never closed.
 var never = make(chan struct{})
 
-// missedEvents returns what a reader gets in place of missed events before the one with a number:
-// the gap, the present values, and the open questions.
+// missedEvents returns the events that a reader gets in place of missed ones, before the event with the number next: the
+// gap, the current values, and the open questions.
 func (c *call) missedEvents(log *threadLog, missed, next int64) ([]threadEvent, error) {
 	var out []threadEvent
 	add := func(channel, method string, data any) {
@@ -147,17 +146,17 @@ func (c *call) missedEvents(log *threadLog, missed, next int64) ([]threadEvent, 
 	return out, nil
 }
 
-// knows reports whether the client has an event already: the one with the number sent among the events of the stream,
-// and with the given seq. LangGraph's server counts the events of a stream as seq, and clients that count may send such a Since.
+// knows reports whether the client already has an event. sent is the position of the event among the events of the
+// stream. LangGraph's server uses this position as seq, and clients that count events may send it as Since.
 func (s *subscription) knows(sent, seq int64) bool {
-	if s.Since < maxEvents { // no seq of Weft is so small
+	if s.Since < maxEvents { // a position, because each seq of Weft is larger
 		return sent <= s.Since
 	}
 	return seq <= s.Since
 }
 
-// streamEvents sends the events of a thread, from its first one on, until the client leaves. The seq of an event grows
-// with its place in the thread, since clients compare those of two streams with different channels.
+// streamEvents sends the events of a thread, from the first one on, until the client leaves. The seq of an event grows
+// with its place in the thread, because clients compare the seq of two streams with different channels.
 func (c *call) streamEvents() error {
 	var sub subscription
 	if err := c.body(&sub, true); err != nil {
@@ -199,7 +198,7 @@ func (c *call) streamEvents() error {
 	}
 }
 
-// orReady returns the channel, or a closed one for nil.
+// orReady returns the channel, or a closed channel for nil.
 func orReady(changed <-chan struct{}) <-chan struct{} {
 	if changed == nil {
 		return ready
@@ -213,8 +212,7 @@ var ready = func() <-chan struct{} {
 	return c
 }()
 
-// openThread opens the log of the thread in the path, which may not exist yet. Call closeLog
-// afterwards.
+// openThread opens the log of the thread in the path. The thread need not exist yet. The caller calls closeLog.
 func (c *call) openThread() (*threadLog, error) {
 	thread, err := c.id("thread")
 	if err != nil {

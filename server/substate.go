@@ -18,7 +18,7 @@ func noSubgraph(ns string) error {
 		"The state of a subgraph can be read and updated until its task has finished; its namespace is in the checkpoint of that task.", shortened(ns))
 }
 
-// in returns a reader of the subgraph with a namespace. An empty namespace is that of the thread.
+// in returns a reader of the subgraph with a namespace. For an empty namespace, the reader reads the thread itself.
 func (r *reader) in(ctx context.Context, ns string) (*reader, error) {
 	if ns == "" {
 		return r, nil
@@ -44,7 +44,7 @@ func (r *reader) in(ctx context.Context, ns string) (*reader, error) {
 	return &in, err
 }
 
-// snapshot returns the state at a checkpoint of the graph that is read; an empty id means the newest one.
+// snapshot returns the state of the reader's graph at a checkpoint. An empty id means the newest one.
 func (r *reader) snapshot(ctx context.Context, id string) (*graph.Snapshot, error) {
 	if len(r.place.tasks) > 0 {
 		return r.thread.Subgraph(r.place.tasks...).At(id).Snapshot(ctx)
@@ -52,7 +52,7 @@ func (r *reader) snapshot(ctx context.Context, id string) (*graph.Snapshot, erro
 	return r.thread.At(id).Snapshot(ctx)
 }
 
-// infos yields the checkpoints of the graph that is read, newest first.
+// infos yields the checkpoints of the reader's graph, newest first.
 func (r *reader) infos(ctx context.Context, q graph.HistoryQuery) iter.Seq2[graph.Info, error] {
 	if len(r.place.tasks) > 0 {
 		return r.thread.Subgraph(r.place.tasks...).History(ctx, q)
@@ -60,7 +60,7 @@ func (r *reader) infos(ctx context.Context, q graph.HistoryQuery) iter.Seq2[grap
 	return r.thread.History(ctx, q)
 }
 
-// subgraph returns the graph of the place that is read, or nil if the server does not have it.
+// subgraph returns the graph at the place of the reader, or nil if the server does not have it.
 func (r *reader) subgraph() *served {
 	g := r.g.graph
 	for _, node := range r.place.nodes {

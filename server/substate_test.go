@@ -18,8 +18,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// editorServer serves a graph that runs a graph in a graph. Only the innermost one has the channel draft. It writes a
-// draft and asks about it. It keeps its notes from one call to the next, as its parent does.
+// editorServer serves a graph with three levels. Only the innermost graph has the channel draft. It writes a draft and
+// asks about it. The two inner graphs are persistent subgraphs: they keep their channels from one call to the next.
 func editorServer(t *testing.T) *server.Server {
 	t.Helper()
 	topic, draft, notes, out := state.Last[string]("topic"), state.Last[string]("draft"), state.Append[string]("notes"), state.Append[string]("out")
@@ -65,8 +65,8 @@ type subState struct {
 	} `json:"tasks"`
 }
 
-// paused starts a run that pauses in the innermost graph. It returns the thread, the checkpoint that the task of the
-// middle graph names, and the whole checkpoint of the innermost graph.
+// paused starts a run that pauses in the innermost graph. It returns the thread, the checkpoint in the task of the middle
+// graph, and the complete checkpoint of the innermost graph.
 func paused(t *testing.T, s *server.Server) (thread string, named, whole map[string]any) {
 	t.Helper()
 	thread = uuid.New()
@@ -83,7 +83,7 @@ func paused(t *testing.T, s *server.Server) (thread string, named, whole map[str
 	return thread, flat.Tasks[0].Checkpoint, desk.Tasks[0].State.Checkpoint
 }
 
-// post sends a request about a thread and decodes the answer, which has the status 200.
+// post sends a request about a thread, and decodes the answer after a check that its status is 200.
 func post[T any](t *testing.T, s *server.Server, path string, body any) (out T) {
 	t.Helper()
 	w := local(t, s, http.MethodPost, path, string(encoded(body)))
@@ -197,7 +197,7 @@ func TestUpdateAtAnOlderCheckpointOfASubgraphBranches(t *testing.T) {
 	assert.JSONEq(t, `{"topic":"milk","out":["draft of milk, warm, after milk"]}`, body)
 }
 
-// A second call of a persistent subgraph has a history of its own.
+// The history of a persistent subgraph contains only the checkpoints of one call.
 func TestHistoryOfAPersistentSubgraphIsThatOfItsCall(t *testing.T) {
 	t.Parallel()
 	s := editorServer(t)

@@ -9,9 +9,9 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// sweep does for all servers what each does at its start and from time to time if it is alone. It adds the
-// jobs that are missing because a server has died between two statements. A part that fails keeps no other
-// part from its work.
+// sweep does regularly for all servers that share a queue what a single server does at its start and from time to time.
+// It also adds jobs that are missing because a server has died between two statements. If one part fails, sweep still
+// executes the other parts.
 func (s *Server) sweep(ctx context.Context) error {
 	at := time.Now()
 	busy, runErr := s.sweepRuns(ctx, at)
@@ -31,7 +31,7 @@ func (s *Server) sweepRuns(ctx context.Context, at time.Time) (busy map[string]b
 			return err
 		case d.After.After(at):
 			jobs = append(jobs, runs.Job{Kind: runs.JobRun, Key: r.ID, At: d.After})
-		default: // without the input
+		default: // do not keep the input in memory
 			r.Metadata, r.Data = nil, nil
 			due = append(due, storedRun{*r, &runData{Assistant: d.Assistant, After: d.After}})
 		}
@@ -68,11 +68,11 @@ func (s *Server) addJobs(ctx context.Context, jobs []runs.Job) error {
 	return s.o.Queue.Add(ctx, jobs...)
 }
 
-// sweepPage is the number of records that a sweep reads at once.
+// sweepPage is the number of records that a sweep reads with one search.
 const sweepPage = 500
 
-// each calls f for the records of a query, and joins its errors. It may leave out records if others change meanwhile:
-// the next sweep finds them.
+// each calls f for the records of a query, and joins its errors. If records change meanwhile, it may miss some: the next
+// sweep finds them.
 func (s *Server) each(ctx context.Context, q runs.Query, f func(*runs.Record) error) error {
 	var errs error
 	for q.Limit, q.Uncounted = sweepPage, true; ; q.Offset += sweepPage {

@@ -17,7 +17,7 @@ import (
 
 var errSearch = errors.New("the search failed")
 
-// A sweptStore fails searches of a kind, and keeps the largest number of records that a search has returned.
+// A sweptStore fails searches for one kind of record. It stores the largest number of records that a search has returned.
 type sweptStore struct {
 	*memruns.Store
 	fails   runs.Kind
@@ -33,7 +33,8 @@ func (s *sweptStore) Search(ctx context.Context, q runs.Query) ([]runs.Record, i
 	return found, n, err
 }
 
-// A part of a sweep that fails keeps no other part from its work, and a record that cannot be read no other record.
+// If one part of a sweep fails, the other parts are executed. If one record cannot be read, the other records are
+// handled.
 func TestPartsOfASweepAreIndependent(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string]runs.Kind{"nothing": "", "runs": runs.Run, "crons": runs.Cron} {
@@ -41,7 +42,7 @@ func TestPartsOfASweepAreIndependent(t *testing.T) {
 			t.Parallel()
 			store := &sweptStore{Store: memruns.New()}
 			s := replicaOf(t, store, nil, nil)
-			s.stop(errClosed) // no sweep but that of the test
+			s.stop(errClosed) // so that only the test sweeps
 			s.running.Wait()
 			s.ctx, s.stop = context.WithCancelCause(t.Context())
 			queue := s.o.Queue.(*heldQueue)

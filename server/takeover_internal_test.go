@@ -21,7 +21,7 @@ import (
 
 var words = state.Append[string]("words")
 
-// wordGraph has one node, which writes a word.
+// wordGraph returns a graph with one node, which writes a word.
 func wordGraph(t *testing.T, node graph.NodeFunc) *graph.Graph {
 	t.Helper()
 	b := graph.New("words", words)
@@ -33,8 +33,7 @@ func wordGraph(t *testing.T, node graph.NodeFunc) *graph.Graph {
 	return g
 }
 
-// A run that rolls back the one before it also undoes the checkpoints that another server has stored
-// for that.
+// A run that rolls back the previous run also undoes the checkpoints that another server has stored for that run.
 func TestRollbackUndoesARunOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	g := wordGraph(t, func(context.Context, state.View) (state.Update, error) { return state.Update{words.Put("done")}, nil })
@@ -65,7 +64,7 @@ func TestRollbackUndoesARunOfAnotherServer(t *testing.T) {
 	assert.Equal(t, []string{"second", "done"}, words.Get(snap.View))
 }
 
-// A node that does not return cannot keep a service from its end.
+// A node that does not return cannot keep Close from returning.
 func TestCloseReturnsWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,13 +91,13 @@ func TestCloseReturnsWhenItsContextEnds(t *testing.T) {
 	})
 }
 
-// The strongest request of several wins: a rollback over an interrupt, and each over the end of the
-// server.
+// If a run is cancelled in several ways, the strongest way wins: a rollback over an interrupt, and both over the shutdown
+// of the server.
 func TestStrongestCancellationWins(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		requests []cancellation
-		status   string // of the run then; none if it is undone
+		status   string // the final status of the run; empty if the run is undone
 	}{
 		"interrupt, rollback": {[]cancellation{interruptRun, rollbackRun}, ""},
 		"rollback, interrupt": {[]cancellation{rollbackRun, interruptRun}, ""},

@@ -29,7 +29,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A gate stops the first goroutine that reaches it, until it is opened.
+// A gate blocks the first goroutine that reaches it, until the gate is opened.
 type gate struct {
 	once    sync.Once
 	reached chan struct{}
@@ -45,7 +45,7 @@ func (g *gate) wait() {
 	})
 }
 
-// A gatedStore stops at the end of the second run.
+// A gatedStore blocks at the gate before it stores the second end of a run. ends counts these events.
 type gatedStore struct {
 	runs.Store
 	at   *gate
@@ -68,8 +68,8 @@ func (s *gatedStore) Append(ctx context.Context, thread string, events []runs.Ev
 	return s.Store.Append(ctx, thread, events, replaced...)
 }
 
-// takeoverGraph asks a question, does work, and asks another one in the same node if its input says
-// so. It stops at the gate inside of its node, unless that is nil.
+// takeoverGraph asks a question and does work. If its input says so, it asks another question in the same node. Its node
+// blocks at the gate, unless the gate is nil.
 func takeoverGraph(t *testing.T, store *sqlitecheckpoint.Store, at *gate) *graph.Graph {
 	t.Helper()
 	lines, text := state.Append[string]("log"), state.LastWins[string]("text")
@@ -148,7 +148,7 @@ func request(t *testing.T, method, url, body string, out any) int {
 	return resp.StatusCode
 }
 
-// copyFile copies a database as a crash leaves it: the file and its write-ahead log.
+// copyFile copies the files of a database that a crash would leave: the file and its write-ahead log.
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	for _, suffix := range []string{"", "-wal"} {
@@ -158,16 +158,16 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// A server is stopped in the middle of a run, and its file is copied, as if its process had been
-// killed. A server on the copy continues the run. It applies nothing of the run's command twice.
+// A server is stopped in the middle of a run, and its file is copied, as if its process had been killed. A server on the
+// copy continues the run. It applies no part of the run's command twice.
 func TestTakeOverAppliesACommandOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		input   string // of the first run
 		command string // of the second run, which the second server continues
-		atEnd   bool   // the server is stopped at the end of the run, and otherwise in its node
+		atEnd   bool   // the server is stopped at the end of the run; otherwise in the node
 		want    []string
-		open    int // open questions
+		open    int // the number of open questions
 	}{
 		"an answer and an update":           {`{"text":"once"}`, `{"resume":"yes","update":{"log":["updated"]}}`, false, []string{"updated", "yes"}, 0},
 		"an answer beside another question": {`{"text":"twice"}`, `{"resume":"yes"}`, true, nil, 1},
@@ -223,8 +223,8 @@ func TestTakeOverAppliesACommandOnce(t *testing.T) {
 	}
 }
 
-// The graph of a run may be gone when the next server starts. The run then ends with an error that
-// clients see, and its thread can be used again.
+// The graph of a run may not exist any more when the next server starts. The run then ends with an error that clients
+// see, and its thread can be used again.
 func TestTakeOverEndsARunWhoseGraphIsNotServed(t *testing.T) {
 	t.Parallel()
 	graphs, err := protocolgraphs.New(memcheckpoint.New(memcheckpoint.Options{}))
@@ -249,8 +249,7 @@ func TestTakeOverEndsARunWhoseGraphIsNotServed(t *testing.T) {
 	assert.Equal(t, http.StatusOK, request(t, http.MethodPost, url+"/threads/"+thread+"/runs/wait", `{"assistant_id":"echo","input":{"messages":[{"type":"human","content":"hi"}]}}`, nil))
 }
 
-// A run that was to interrupt the one before it, and was not begun, interrupts it after the start
-// of the next server too.
+// A queued run that should interrupt the previous run still does so after the start of the next server.
 func TestTakeOverKeepsTheStrategyOfAQueuedRun(t *testing.T) {
 	t.Parallel()
 	graphs, err := protocolgraphs.New(memcheckpoint.New(memcheckpoint.Options{}))
@@ -278,13 +277,13 @@ func TestTakeOverKeepsTheStrategyOfAQueuedRun(t *testing.T) {
 	}
 }
 
-// A client that was told that its run is cancelled can rely on it: the next server ends the run, also if
-// the process is killed before the run has stopped.
+// After the server has confirmed the cancellation of a run, a client can rely on it: the next server ends the run, even
+// if the process is killed before the run has stopped.
 func TestTakeOverEndsCancelledRuns(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		cancel, strategy string // how the run is cancelled: by a request, or by the strategy of another run
-		status           string // of the run then; none if it is undone
+		cancel, strategy string // the way of the cancellation: by a request, or by the strategy of another run
+		status           string // the final status of the run; empty if the run is undone
 	}{
 		"interrupt":                             {cancel: "interrupt", status: "interrupted"},
 		"rollback":                              {cancel: "rollback"},
@@ -330,7 +329,7 @@ func TestTakeOverEndsCancelledRuns(t *testing.T) {
 	}
 }
 
-// pairGraph has two nodes. The first one stops at the gate, unless that is nil.
+// pairGraph has two nodes. The first one blocks at the gate, unless the gate is nil.
 func pairGraph(t *testing.T, store *sqlitecheckpoint.Store, at *gate) *graph.Graph {
 	t.Helper()
 	lines := state.Append[string]("log")
@@ -350,12 +349,12 @@ func pairGraph(t *testing.T, store *sqlitecheckpoint.Store, at *gate) *graph.Gra
 	return g
 }
 
-// A run stops at its static pauses also if its server ends before that is stored.
+// A run stops at its static pauses even if its server ends before it has stored the end of the run.
 func TestTakeOverKeepsStaticPauses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		pauses string
-		drain  bool // the server is closed in the first node, and otherwise killed at the end of the run
+		drain  bool // the server is closed in the first node; otherwise killed at the end of the run
 		want   []string
 	}{
 		"before the first node":        {`"interrupt_before":["first"]`, false, []string{"in"}},

@@ -37,13 +37,13 @@ type thread struct {
 	Error      *failure               `json:"error"`
 }
 
-// threadData is the part of a thread that is not searched.
+// threadData has the fields of a thread that searches do not use.
 type threadData struct {
 	Error *failure `json:",omitempty"`
-	// TTL is nil for that of the server. Temporary says that the thread belongs to one run.
+	// TTL is nil if Options.ThreadTTL applies. Temporary says that the thread was made for one run.
 	TTL       *TTL `json:",omitempty"`
 	Temporary bool `json:",omitempty"`
-	// Deleting is when the server that deletes the thread said so last, if servers share a queue.
+	// Deleting is the time at which the server that deletes the thread last renewed its mark, if servers share a queue.
 	Deleting time.Time `json:",omitzero"`
 }
 
@@ -55,8 +55,8 @@ type interrupt struct {
 	Schema json.RawMessage `json:"response_schema,omitempty"`
 }
 
-// readThread returns a thread as clients see it. It reads the state of the thread only if
-// values is set. A thread whose state is damaged has the status error and no values, so that a list shows it beside the others.
+// readThread returns a thread as clients see it. It reads the state of the thread only if values is set. A thread whose
+// state is damaged gets the status error and no values, so that a list can still show it.
 func (s *Server) readThread(ctx context.Context, r runs.Record, values bool) (thread, error) {
 	ctx = withOwner(ctx, r.Owner)
 	var d threadData
@@ -205,9 +205,10 @@ func (c *call) createThread() error {
 	return c.sendThread(r)
 }
 
-// adopt gives a new thread its graph, if the server has it, and the status of the states that Go code may have stored before. A
-// thread with due nodes is interrupted, since no run of the server executes them. One whose state cannot be read has the status error.
-// With users, a thread with states is refused; see checkStates. An id that the server has made has no states.
+// adopt gives a new thread its graph, if the server has it. Go code may have stored states for this id before: then the
+// thread gets the status of the newest state. A thread with due nodes is interrupted, since no run of the server executes
+// them. A thread whose state cannot be read has the status error. If the server has users, adopt reads no states, because
+// checkStates refuses such a thread. made says that the server made the id, so that there are no states.
 func (c *call) adopt(r *runs.Record, name string, made bool) error {
 	g := c.s.graphs[name]
 	if g == nil {
@@ -233,8 +234,8 @@ func (c *call) adopt(r *runs.Record, name string, made bool) error {
 	return nil
 }
 
-// insertThread stores a new thread of the user. A temporary thread does not count for its limit.
-// If Go code has run a thread with this id, the error is [runs.ErrExists]. The updates are those of its first state.
+// insertThread stores a new thread of the user. A temporary thread does not count for the user's limit. If Go code has
+// run a thread with this id, it returns [runs.ErrExists]. The updates make the first state of the thread.
 func (c *call) insertThread(r *runs.Record, temporary bool, updates []stateUpdate) error {
 	f, err := c.allow(Access{Resource: ResourceThreads, Action: ActionCreate}.forUpdates(updates))
 	if err == nil {
@@ -256,8 +257,8 @@ func (c *call) insertThread(r *runs.Record, temporary bool, updates []stateUpdat
 	return c.checkThreads(r)
 }
 
-// checkStates refuses the id of a new thread if a graph has states for it. They may belong to
-// another user: threads that Go code runs have no owner here.
+// checkStates refuses the id of a new thread if a graph has states for it. The states may belong to another user, because
+// threads that Go code runs have no owner.
 func (c *call) checkStates(id string) error {
 	if c.s.o.Auth == nil {
 		return nil
@@ -280,8 +281,8 @@ func (c *call) checkStates(id string) error {
 	return nil
 }
 
-// checkThreads deletes a new thread again if its owner has too many. It counts afterwards, so that
-// requests at the same time do not exceed the limit together.
+// checkThreads deletes a new thread again if its owner has too many. It counts after the insertion, so that simultaneous
+// requests cannot exceed the limit together.
 func (c *call) checkThreads(r *runs.Record) error {
 	most := c.s.o.Limits.UserThreads
 	if c.s.o.Auth == nil || most == math.MaxInt {
@@ -327,7 +328,7 @@ func (c *call) patchThread() error {
 		return err
 	}
 	f := c.filter
-	if ttl != nil { // it deletes the thread or its older states later
+	if ttl != nil { // the ttl will delete the thread or its older states
 		_, err := c.getFor(ActionDelete, runs.Thread, r.ID)
 		if isNotFound(err) {
 			return refuse(http.StatusForbidden, "You may not set the ttl of the thread %s, since you may not delete it.", r.ID)
@@ -409,7 +410,7 @@ func (c *call) copyStates(r *runs.Record, to string) error {
 	return c.s.o.Runs.CopyTasks(c.ctx(), r.ID, to)
 }
 
-// pruneThreads deletes threads, or all their states but the newest.
+// pruneThreads deletes threads, or all states of threads except the newest.
 func (c *call) pruneThreads() error {
 	var b struct {
 		IDs      []string `json:"thread_ids"`
@@ -466,12 +467,12 @@ func (s *Server) graphOf(r *runs.Record) (*served, error) {
 	return g, nil
 }
 
-// taskID returns the id of a task as clients see it. The namespace is the id of the checkpoint at
-// which the task is due; for a task of a subgraph, see [subtaskID].
+// taskID returns the id of a task as clients see it. It is derived from the checkpoint at which the task is due. For a
+// task of a subgraph, see [subtaskID].
 func taskID(checkpoint, task string) string { return nameID(checkpoint, task) }
 
-// subtaskID returns the id of a task of a subgraph as clients see it: of the task that runs the
-// subgraph, the step of the subgraph, and the task.
+// subtaskID returns the id of a task of a subgraph as clients see it. It is derived from the id of the task that runs the
+// subgraph, the step in the subgraph, and the task.
 func subtaskID(parent string, step int, task string) string {
 	return nameID(parent, fmt.Sprintf("%d/%s", step, task))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A streamedReply is a message that is being streamed, as blocks of content.
+// A streamedReply is a message that is being streamed, in the form of content blocks.
 type streamedReply struct {
 	run   string
 	task  string
@@ -19,11 +19,11 @@ type streamedReply struct {
 	kind  string
 	text  strings.Builder
 	call  partialCall
-	index int // the index of the call
+	index int // the index of the tool call
 }
 
-// message turns a piece of a message into events of its blocks. Whole messages come with the
-// values.
+// message converts a chunk of a message to events of content blocks. It ignores whole messages, which clients get with
+// the values.
 func (v *threadView) message(e *runs.Event, add addEvent) error {
 	var m messageEvent
 	if err := json.Unmarshal(e.Data, &m); err != nil || m.Whole {
@@ -68,8 +68,9 @@ func (v *threadView) message(e *runs.Event, add addEvent) error {
 	return nil
 }
 
-// cut ends the replies of a task, or of all tasks of a run, that an error or a stop has cut off: no state will have them. Clients
-// such as @langchain/react keep what they have read of a message, so each block ends without text.
+// cut ends the replies of a task, or of all tasks of a run, that an error or a stop has cut off, because no state
+// contains them. Clients such as @langchain/react keep the text that they have read, so cut ends each block with an empty
+// text.
 func (v *threadView) cut(run, task string, at addEventAt) {
 	for _, id := range v.repliesOf(run, task) {
 		r := v.replies[id]
@@ -82,14 +83,14 @@ func (v *threadView) cut(run, task string, at addEventAt) {
 	}
 }
 
-// forget drops the replies of a task, or of a run, that has ended well.
+// forget drops the replies of a task or of a run that has succeeded.
 func (v *threadView) forget(run, task string) {
 	for _, id := range v.repliesOf(run, task) {
 		delete(v.replies, id)
 	}
 }
 
-// repliesOf returns the ids of the replies of a task, or of all tasks, that are being streamed.
+// repliesOf returns the ids of the replies that are being streamed, of a task or of all tasks of a run.
 func (v *threadView) repliesOf(run, task string) []string {
 	var ids []string
 	for id, r := range v.replies {
@@ -101,7 +102,7 @@ func (v *threadView) repliesOf(run, task string) []string {
 	return ids
 }
 
-// add appends a text to the open block, or opens one of its kind.
+// add appends a text to the open block, or opens a block of this kind.
 func (r *streamedReply) add(kind, text string, emit func(map[string]any)) {
 	if r.open < 0 || r.kind != kind {
 		r.finish(emit)
@@ -118,7 +119,7 @@ func (r *streamedReply) start(kind string) {
 	r.text.Reset()
 }
 
-// addCall appends a piece of a call to the open block, or opens one for the call.
+// addCall appends a chunk of a tool call to the open block, or opens a block for the call.
 func (r *streamedReply) addCall(d *toolCallChunk, emit func(map[string]any)) {
 	if r.open < 0 || r.kind != "tool_call" || r.index != d.Index {
 		r.finish(emit)

@@ -66,8 +66,8 @@ func (c *call) searchThreads() error {
 	return c.send(out)
 }
 
-// foundThreads returns the page of the threads that a search selects. A search by values reads
-// the state of each thread.
+// foundThreads returns the page of the threads that a search selects. For a search by values, it reads the state of each
+// thread.
 func (c *call) foundThreads(b threadSearch, q runs.Query) ([]runs.Record, int, error) {
 	if string(orEmpty(b.Values)) == "{}" {
 		return c.search(q)

@@ -24,15 +24,15 @@ type eventParams struct {
 	Data      any      `json:"data"`
 }
 
-// A threadView turns the events of a thread into those of the thread-centric protocol.
+// A threadView converts the events of a thread to events of the thread-centric protocol.
 type threadView struct {
 	graphs  map[string]string // the graph of each run
 	replies map[string]*streamedReply
 	held    *heldValues
 }
 
-// heldValues are values that clients get after the event of their checkpoint, which follows them in
-// the log. A client takes the checkpoint before the values for theirs.
+// heldValues are values that wait for the event of their checkpoint. In the log, the checkpoint follows its values, but
+// clients need the checkpoint first.
 type heldValues struct {
 	event threadEvent
 	run   string
@@ -43,7 +43,7 @@ func newThreadView() *threadView {
 	return &threadView{graphs: map[string]string{}, replies: map[string]*streamedReply{}}
 }
 
-// events returns the events of the protocol for an event of the log.
+// events returns the protocol's events for an event of the log.
 func (v *threadView) events(e *runs.Event) ([]threadEvent, error) {
 	out, err := v.plain(e)
 	if h := v.held; h != nil {
@@ -62,7 +62,7 @@ func (v *threadView) events(e *runs.Event) ([]threadEvent, error) {
 	return out, err
 }
 
-// plain returns the events for an event of the log without regard to those before it.
+// plain returns the events for an event of the log, without the reordering of values and checkpoints.
 func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
 	at := addEventAt(func(path, node string) addEvent {
 		namespace := []string{}
@@ -79,7 +79,7 @@ func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
 	add := at(e.Path, e.Node)
 	switch e.Kind {
 	case kindStart:
-		v.cut(e.Run, "", at) // what another server was writing when it was killed
+		v.cut(e.Run, "", at) // cut off the replies of a server that was killed
 		err = v.start(e, add)
 	case kindValues:
 		add("values", "values", e.Data)
@@ -110,12 +110,12 @@ func (v *threadView) plain(e *runs.Event) (out []threadEvent, err error) {
 	return out, err
 }
 
-// maxEvents is the distance between the first numbers of the events of the protocol for two events of the log. It leaves
-// numbers that JavaScript has exactly for 2^33 events of a thread. An event that cuts off replies makes an event for each block and
-// one for each reply: 2^20 is more than a run has.
+// maxEvents is the distance between the first seq of two successive events of the log. JavaScript represents the seq
+// exactly for 2^33 events of a thread. An event that cuts off replies makes one event for each block and one for each
+// reply: a run has fewer than 2^20 of them.
 const maxEvents = 1 << 20
 
-// lastSeq returns the largest seq that the events of the protocol up to an event of the log have, or 0 if there is none.
+// lastSeq returns the largest seq of the protocol's events up to an event of the log, or 0 if there is none.
 func lastSeq(event int64) int64 {
 	if event == 0 {
 		return 0
@@ -123,7 +123,7 @@ func lastSeq(event int64) int64 {
 	return (event+1)*maxEvents - 1
 }
 
-// updates adds the update of a node. Its event has the name of the node beside the data.
+// updates adds the event for the update of a node. The name of the node is a field beside the data.
 func (v *threadView) updates(e *runs.Event, add addEvent) error {
 	var byNode map[string]json.RawMessage
 	if err := json.Unmarshal(e.Data, &byNode); err != nil {
@@ -135,7 +135,7 @@ func (v *threadView) updates(e *runs.Event, add addEvent) error {
 	return nil
 }
 
-// custom adds a value that a node emitted. One with a name is on the channel of this name.
+// custom adds the event for a value that a node emitted. A value with a name is on the channel of this name.
 func (v *threadView) custom(e *runs.Event, add addEvent) {
 	var named struct {
 		Name *string `json:"name"`
@@ -147,7 +147,7 @@ func (v *threadView) custom(e *runs.Event, add addEvent) {
 	add("custom", "custom", map[string]any{"payload": e.Data})
 }
 
-// tool adds what happened to a call of a tool.
+// tool adds the event for a tool call.
 func (v *threadView) tool(e *runs.Event, add addEvent) error {
 	var t toolEvent
 	if err := json.Unmarshal(e.Data, &t); err != nil {
@@ -168,7 +168,7 @@ func (v *threadView) tool(e *runs.Event, add addEvent) error {
 	return nil
 }
 
-// addEvent adds an event. addEventAt returns an addEvent whose events have a path and a node.
+// An addEvent adds an event. An addEventAt returns an addEvent for a path and a node.
 type (
 	addEvent   func(channel, method string, data any)
 	addEventAt func(path, node string) addEvent
@@ -186,7 +186,7 @@ func (v *threadView) start(e *runs.Event, add addEvent) error {
 
 func (v *threadView) interrupt(e *runs.Event, add addEvent) error {
 	if e.Path != "" {
-		return nil // the root has the questions of its subgraphs
+		return nil // the event of the root graph has the questions of its subgraphs
 	}
 	var i interruptEvent
 	if err := json.Unmarshal(e.Data, &i); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// The numbers of events grow also after an event that cuts off the replies of many tasks.
+// The seq also grows after an event that cuts off the replies of many tasks.
 func TestNumbersGrowWhenManyRepliesAreCutOff(t *testing.T) {
 	t.Parallel()
 	const replies = 5000

@@ -10,11 +10,11 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A trace is a run with its tasks, calls of models and calls of tools, as its events tell them.
+// A trace is a run with its tasks, model calls and tool calls. It is made of the events of the run.
 type trace struct {
 	runInfo
-	// Complete is false if the events of the run have been removed, or at least its first ones. The
-	// spans of removed events are missing.
+	// Complete is false if events of the run have been removed, at least the first ones. Then the spans of the removed
+	// events are missing.
 	Complete bool   `json:"complete"`
 	Spans    []span `json:"spans"`
 }
@@ -52,11 +52,11 @@ func (c *call) traceRun() error {
 	return c.send(trace{runInfo: info, Complete: complete, Spans: append([]span{}, t.spans...)})
 }
 
-// eventPage is the number of events that are read at once.
+// eventPage is the number of events that are read with one call of the store.
 const eventPage = 1000
 
-// eachEvent calls f for the stored events of a run, of those of the thread after a number. It reports
-// whether the first one was there.
+// eachEvent calls f for the stored events of a run, from the events of the thread after a number. It reports whether the
+// first event of the run was still stored.
 func (s *Server) eachEvent(ctx context.Context, thread, run string, after int64, f func(*runs.Event) error) (complete bool, err error) {
 	for {
 		events, err := s.o.Runs.Events(ctx, thread, after, eventPage)
@@ -80,7 +80,7 @@ func (s *Server) eachEvent(ctx context.Context, thread, run string, after int64,
 	}
 }
 
-// A tracer makes spans of events.
+// A tracer makes spans from events.
 type tracer struct {
 	spans []span
 	byID  map[string]int
@@ -119,7 +119,7 @@ func (t *tracer) add(e *runs.Event) error {
 	return nil
 }
 
-// open adds a span, or begins it again if a run was continued after a crash.
+// open adds a span. If the span exists, because a run was continued after a crash, open begins it again.
 func (t *tracer) open(s span) {
 	s.Status = "running"
 	if i, ok := t.byID[s.ID]; ok {
@@ -148,7 +148,7 @@ func (t *tracer) result(e *runs.Event, d *resultEvent) {
 	}
 }
 
-// attempt adds an attempt of a task that failed. It begins at the end of the one before it.
+// attempt adds the span of a failed attempt of a task. It begins at the end of the previous attempt.
 func (t *tracer) attempt(e *runs.Event, d *attemptEvent) {
 	start := e.Time
 	if i, ok := t.byID[d.ID]; ok {
@@ -172,8 +172,8 @@ func callerOf(path string) string {
 	return id
 }
 
-// message adds a piece of a message: the call of a model lasts from its first piece to its last
-// one. The call of a tool, and of a model that does not stream, begins with its task.
+// message adds a message to the span of its model call or tool call. Each chunk extends the span of a model call. A span
+// begins with its task.
 func (t *tracer) message(e *runs.Event, d *messageEvent) error {
 	var m struct {
 		Type  string         `json:"type"`
@@ -215,7 +215,7 @@ func (t *tracer) message(e *runs.Event, d *messageEvent) error {
 	return nil
 }
 
-// close ends the spans that still run when the run ends: it was cancelled.
+// close ends the spans that have not ended when the run ends: the run was cancelled.
 func (t *tracer) close(at time.Time) {
 	for i := range t.spans {
 		if s := &t.spans[i]; s.End == nil {

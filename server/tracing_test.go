@@ -23,9 +23,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestRunContinuesTheTraceOfItsRequest proves that a run belongs to the trace of the request that
-// created it, with the time for which it waited, also when another server executes it; and that the
-// run that answers its question, of another trace, is linked to it.
+// TestRunContinuesTheTraceOfItsRequest proves that a run belongs to the trace of the request that created it, with the
+// time for which it waited, even when another server executes it. It also proves that the run that answers its question,
+// in another trace, is linked to it.
 func TestRunContinuesTheTraceOfItsRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ type agentTree struct {
 
 var errNoTree = &commandError{codeNoRun, "The thread has no such run whose events are kept."}
 
-// tree returns a run of a thread with its subgraphs: the newest one if the parameters name none.
+// tree returns a run of a thread with its subgraphs. If the parameters name no run, it returns the newest one.
 func (c *call) tree(log *threadLog, data json.RawMessage) (any, error) {
 	var p struct {
 		Run string `json:"run_id"`
@@ -54,8 +54,8 @@ func (c *call) tree(log *threadLog, data json.RawMessage) (any, error) {
 	return map[string]*agentTree{"tree": found[""]}, nil
 }
 
-// beginOf returns the number of the event before the first one of a run. Without the id of a run, it
-// sets the id to that of the run with the last event.
+// beginOf returns the number of the event before the first one of a run. If the id of the run is empty, beginOf sets it
+// to the run of the last event.
 func (c *call) beginOf(log *threadLog, run *string) (int64, error) {
 	if *run != "" {
 		return log.before(c.ctx(), *run)
@@ -71,7 +71,7 @@ func (c *call) beginOf(log *threadLog, run *string) (int64, error) {
 	return log.before(c.ctx(), *run)
 }
 
-// grow adds what an event of the lifecycle says.
+// grow updates the tree with an event of the channel "lifecycle".
 func grow(found map[string]*agentTree, ev *threadEvent) {
 	data, ok := ev.Params.Data.(map[string]any)
 	if !ok || ev.channel != "lifecycle" {
@@ -94,7 +94,7 @@ func grow(found map[string]*agentTree, ev *threadEvent) {
 	if len(at) > 0 || status == "running" {
 		return
 	}
-	for _, n := range found { // what the end of the run has stopped
+	for _, n := range found { // the end of the run stops its unfinished subgraphs
 		if slices.Contains([]string{"started", "running"}, n.Status) {
 			n.Status = status
 		}

@@ -22,7 +22,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// An outage makes the calls of stores fail while it lasts.
+// An outage makes calls of stores fail while it is on.
 type outage struct{ on atomic.Bool }
 
 func (o *outage) err() error {
@@ -32,7 +32,7 @@ func (o *outage) err() error {
 	return nil
 }
 
-// An awayCheckpoints is a store that cannot read, or cannot store, in an outage.
+// An awayCheckpoints is a store that cannot read during the outage get, and cannot store during the outage put.
 type awayCheckpoints struct {
 	checkpoint.Store
 	get, put *outage
@@ -52,7 +52,7 @@ func (s *awayCheckpoints) Put(ctx context.Context, c checkpoint.Checkpoint, head
 	return s.Store.Put(ctx, c, head)
 }
 
-// An awayRuns is a store that cannot read the log in an outage.
+// An awayRuns is a store that cannot read the log during an outage.
 type awayRuns struct {
 	runs.Store
 	last *outage
@@ -65,8 +65,8 @@ func (s *awayRuns) Last(ctx context.Context, thread string) (last, first int64, 
 	return s.Store.Last(ctx, thread)
 }
 
-// A run that was accepted and had not begun when a store went away is executed after the outage, once and with its
-// input.
+// If an outage of a store begins before an accepted run has begun, the run is executed after the outage, once and with
+// its input.
 func TestARunThatHadNotBegunIsExecutedAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	for i, name := range []string{"the state cannot be read", "the input cannot be stored", "the log cannot be read"} {
@@ -89,7 +89,7 @@ func TestARunThatHadNotBegunIsExecutedAfterAnOutage(t *testing.T) {
 				require.NoError(t, err)
 				defer func() { assert.NoError(t, s.Close(context.Background())) }()
 				thread := uuid.New()
-				for _, message := range []string{"first", "second"} { // of a new thread, and of one with a state
+				for _, message := range []string{"first", "second"} { // first on a new thread, then on a thread with a state
 					ran.Store(0)
 					o.on.Store(true)
 					w := local(t, s, http.MethodPost, "/threads/"+thread+"/runs", `{"assistant_id":"once","if_not_exists":"create","input":{"log":["`+message+`"]}}`)

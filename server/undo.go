@@ -10,28 +10,28 @@ import (
 	"github.com/weft-go/weft/internal/engine"
 )
 
-// foundWrites are the pending writes of a checkpoint before a run: results, questions and answers.
-// The run adds pending writes to them, and its first checkpoint deletes them.
+// foundWrites are the pending writes of a checkpoint before a run: results, questions and answers. The run adds its own
+// pending writes, and its first checkpoint deletes all of them.
 type foundWrites struct {
 	Namespace string             `json:",omitempty"`
 	ID        string             // the id of the checkpoint
 	Writes    []checkpoint.Write `json:",omitempty"`
 }
 
-// findWrites returns the pending writes of the checkpoints at which a run can resume: the newest one
-// of the thread, and the newest one of each subgraph whose call has not ended.
+// findWrites returns the pending writes of the checkpoints at which a run can resume: the newest checkpoint of the
+// thread, and the newest one of each subgraph whose call has not ended.
 func (a *activeRun) findWrites(ctx context.Context, newest *graph.Snapshot) ([]foundWrites, error) {
-	if newest.Done() { // nothing of a superstep is pending
+	if newest.Done() { // there is no unfinished superstep
 		return []foundWrites{{ID: newest.ID}}, nil
 	}
-	q := checkpoint.Query{Thread: a.thread, Writes: true, AllNamespaces: true} // a subgraph may be in the middle of a call
+	q := checkpoint.Query{Thread: a.thread, Writes: true, AllNamespaces: true} // a call of a subgraph may be unfinished
 	var found []foundWrites
 	for c, err := range a.g.graph.Checkpoints().List(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(found, func(f foundWrites) bool { return f.Namespace == c.Namespace }) {
-			if c.Namespace == "" { // a subgraph before it belongs to an earlier superstep
+			if c.Namespace == "" { // earlier checkpoints of subgraphs belong to earlier supersteps
 				break
 			}
 			continue
@@ -41,9 +41,8 @@ func (a *activeRun) findWrites(ctx context.Context, newest *graph.Snapshot) ([]f
 	return found, nil
 }
 
-// undo removes the checkpoints that a run has stored, and restores the pending writes that it has
-// found. The graph itself does so unless another server began the run, or unless the run was
-// stopped for another reason first.
+// undo removes the checkpoints that a run has stored, and restores the pending writes that the run has found. If this
+// server began the run and the run was not cancelled in another way first, the graph itself has already done so.
 func (a *activeRun) undo(ctx context.Context) error {
 	if a.g == nil || a.data.Attempt == 0 {
 		return nil
@@ -53,13 +52,13 @@ func (a *activeRun) undo(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	// Another server may be about to store the input of the run, if it was stopped and does not know that the run is
-	// this server's now.
+	// Wait for the thread: another server that was stopped and does not know that this server has claimed the run may be
+	// about to store the input of the run.
 	o := &engine.Options{Store: store, Thread: a.thread, Conflict: engine.Wait}
 	return engine.WithThread(ctx, o, func(held checkpoint.Store) error { return a.removeRun(ctx, held, deleter) })
 }
 
-// removeRun removes the checkpoints of a run, and restores the pending writes that it has found.
+// removeRun removes the checkpoints of a run, and restores the pending writes that the run has found.
 func (a *activeRun) removeRun(ctx context.Context, store checkpoint.Store, deleter checkpoint.RunDeleter) error {
 	var ids []string
 	for c, err := range store.List(ctx, checkpoint.Query{Thread: a.thread, AllNamespaces: true, Metadata: map[string]string{metaRun: a.id}}) {
@@ -78,8 +77,8 @@ func (a *activeRun) removeRun(ctx context.Context, store checkpoint.Store, delet
 	return a.restoreWrites(ctx, store)
 }
 
-// restoreWrites restores the pending writes that the run has found. It does not change a thread
-// that was continued without the server.
+// restoreWrites restores the pending writes that the run has found. It does not change a thread that was continued
+// outside the server.
 func (a *activeRun) restoreWrites(ctx context.Context, store checkpoint.Store) error {
 	if len(a.data.Found) == 0 { // the thread is new, or an older version began the run
 		return nil

@@ -22,7 +22,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A panickingStore panics whenever a run is replaced.
+// A panickingStore panics in each update of a run.
 type panickingStore struct{ runs.Store }
 
 func (s panickingStore) Update(ctx context.Context, r runs.Record) (int64, error) {
@@ -39,7 +39,7 @@ func (s panickingStore) Append(ctx context.Context, thread string, events []runs
 	return s.Store.Append(ctx, thread, events, replaced...)
 }
 
-// A failingUpdate fails whenever a run is replaced.
+// A failingUpdate fails each update of a run.
 type failingUpdate struct{ runs.Store }
 
 func (s failingUpdate) Update(ctx context.Context, r runs.Record) (int64, error) {
@@ -70,7 +70,7 @@ func ask(t *testing.T, s *Server, method, path, body string) *httptest.ResponseR
 	return w
 }
 
-// queuedRun stores a run, with or without its last data being valid JSON.
+// queuedRun stores a run. If valid is not set, the last data of the run is not valid JSON.
 func queuedRun(t *testing.T, s *Server, thread string, valid bool) *activeRun {
 	t.Helper()
 	d := runData{Assistant: s.graphs["g"].assistant, Request: runRequest{Assistant: "g", Input: json.RawMessage(`{"text":"a"}`)}}
@@ -86,13 +86,13 @@ func queuedRun(t *testing.T, s *Server, thread string, valid bool) *activeRun {
 	return a
 }
 
-// A run whose record cannot be stored ends with an error. Its thread can be used, and be deleted.
+// A run whose record cannot be stored ends with an error. Afterwards its thread can be used and deleted.
 func TestRunThatCannotBeStoredBlocksNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		store runs.Store
 		valid bool
-		later string // the status of the run, and that of the next one
+		later string // the stored status of the run afterwards
 	}{
 		"has no JSON":      {memruns.New(), false, runError},
 		"the store panics": {panickingStore{memruns.New()}, true, runPending},
@@ -124,7 +124,7 @@ func TestRequestForARunThatCannotBeStoredIsRefused(t *testing.T) {
 	t.Parallel()
 	s := unstorableServer(t, memruns.New())
 	defer func() { assert.NoError(t, s.Close(context.Background())) }()
-	deep := strings.Repeat("[", 9999) + strings.Repeat("]", 9999) // JSON that can be read, and not with more around it
+	deep := strings.Repeat("[", 9999) + strings.Repeat("]", 9999) // JSON that can be read, but not inside other JSON
 	w := ask(t, s, http.MethodPost, "/runs/wait", `{"assistant_id":"g","input":`+deep+`}`)
 	assert.Equal(t, http.StatusUnprocessableEntity, w.Code, w.Body)
 	assert.Contains(t, w.Body.String(), "cannot be stored")
@@ -133,7 +133,7 @@ func TestRequestForARunThatCannotBeStoredIsRefused(t *testing.T) {
 	assert.Zero(t, n, "the thread that was made for the run")
 }
 
-// A server that stops does not wait for runs that it has not begun.
+// A server that shuts down does not wait for runs that it has not begun.
 func TestCloseDoesNotWaitForRunsThatHaveNotBegun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestCloseDoesNotWaitForRunsThatHaveNotBegun(t *testing.T) {
 		assert.NoError(t, s.Close(ctx))
 		assert.Less(t, time.Since(begun), time.Second)
 
-		s = unstorableServer(t, store) // the next server executes them
+		s = unstorableServer(t, store) // the next server executes the runs
 		for _, a := range []*activeRun{first, second} {
 			<-s.endOf(a.id)
 			r, err := store.Get(t.Context(), runs.Run, a.id)
@@ -159,7 +159,7 @@ func TestCloseDoesNotWaitForRunsThatHaveNotBegun(t *testing.T) {
 	})
 }
 
-// A refusingStore refuses the record of a run when the run ends, once.
+// A refusingStore refuses the record of a run at its end once.
 type refusingStore struct {
 	runs.Store
 	refused atomic.Bool
@@ -172,7 +172,7 @@ func (s *refusingStore) Append(ctx context.Context, thread string, events []runs
 	return s.Store.Append(ctx, thread, events, replaced...)
 }
 
-// A slowWriter is of a client whose answer takes long to begin.
+// A slowWriter delays the header of a response.
 type slowWriter struct {
 	*httptest.ResponseRecorder
 	wait func()
@@ -183,7 +183,8 @@ func (w slowWriter) Header() http.Header {
 	return w.ResponseRecorder.Header()
 }
 
-// A run may end, and get its stored data again, before its request is answered: the race detector finds an answer that needs the data.
+// A run may end and replace its data by the stored data before the server answers its request. The race detector fails if
+// the answer reads this data.
 func TestARunMayEndBeforeItsRequestIsAnswered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -44,8 +44,8 @@ func (c *call) listVersions() error {
 	return c.send(out)
 }
 
-// setLatest makes an older version the present one. If that version has no context, the present one stays, as with the
-// reference server.
+// setLatest makes an older version the current one. If the older version has no context, the current context stays, as
+// with the reference server.
 func (c *call) setLatest() error {
 	r, err := c.pathAssistant()
 	if err != nil {

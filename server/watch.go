@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// watchThread sends the events of all runs of a thread, from the next one on or after
-// Last-Event-ID, until the client leaves.
+// watchThread sends the events of all runs of a thread until the client leaves. It begins after Last-Event-ID, or with
+// the next event.
 func (c *call) watchThread() error {
 	t, err := c.pathThread()
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *call) watchThread() error {
 			return err
 		}
 	}
-	begin, err := log.runAfter(c.ctx(), at.last()) // the pieces of a message make sense only together
+	begin, err := log.runAfter(c.ctx(), at.last()) // begin at the start of a run, since the chunks of a message need the earlier ones
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (c *call) watchThread() error {
 		values = "state_update"
 	}
 	views := map[string]*view{}
-	// The response has begun: nobody is told an error.
+	// The response has begun, so the client cannot get an error.
 	_ = c.followAll(log, begin, c.skipper(t.ID, at, values, send), func(e *runs.Event) error {
 		events, err := c.watched(e, modes, views)
 		for i, ev := range events {
@@ -60,8 +60,8 @@ func (c *call) watchThread() error {
 	return nil
 }
 
-// readModes returns the modes of a parameter. A client repeats the parameter, divides the modes by
-// commas, or sends a JSON array. The SDK for Python sends an empty value for no mode.
+// readModes returns the modes in a parameter. A client repeats the parameter, separates the modes by commas, or sends a
+// JSON array. For no mode, the SDK for Python sends an empty value.
 func readModes(values []string) (modes []string) {
 	for _, v := range values {
 		var list []string
@@ -77,7 +77,7 @@ func readModes(values []string) (modes []string) {
 	return modes
 }
 
-// watched returns what a reader of a thread gets for an event.
+// watched returns the events that a reader of a thread gets for an event of the log.
 func (c *call) watched(e *runs.Event, modes map[string]bool, views map[string]*view) (out []streamed, err error) {
 	if modes["lifecycle"] {
 		switch e.Kind {
@@ -97,7 +97,7 @@ func (c *call) watched(e *runs.Event, modes map[string]bool, views map[string]*v
 	if v == nil {
 		r, err := c.s.o.Runs.Get(c.ctx(), runs.Run, e.Run)
 		if errors.Is(err, runs.ErrNotFound) {
-			return out, nil // it was deleted meanwhile
+			return out, nil // the run was deleted meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -113,8 +113,8 @@ func (c *call) watched(e *runs.Event, modes map[string]bool, views map[string]*v
 	return append(out, more...), err
 }
 
-// followAll calls f for each event of a thread after a number, until the request ends. It calls
-// skip where events are missing.
+// followAll calls f for each event of a thread after the number after, until the request ends. It calls skip where events
+// are missing.
 func (c *call) followAll(log *threadLog, after int64, skip skipFunc, f func(*runs.Event) error) error {
 	r := log.reader(after)
 	defer r.close()

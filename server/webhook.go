@@ -20,24 +20,23 @@ import (
 
 // Webhooks says which webhooks the server calls. The zero value calls none.
 //
-// A webhook is called by POST when its run has ended, at most three times. It has the run, its
-// status and times, the values of the thread, and the error of a failed run. Redirects are not
-// followed, and proxies of the environment are not used. The calls of a server that is closed
-// meanwhile are not made up for.
+// The server calls a webhook by POST when its run has ended, at most three times. The body has the run, its status and
+// times, the values of the thread, and the error of a failed run. The server follows no redirects and uses no proxies of
+// the environment. If the server is closed before a call has succeeded, the call is not repeated later.
 type Webhooks struct {
 	// Hosts are the names of the hosts that may be called. ".example.com" means all hosts of that
 	// domain. A name with a port allows this port only; otherwise any port is allowed.
 	Hosts []string
-	// Networks are addresses that the hosts may have besides those of the public internet.
-	// Loopback, private and link-local addresses are refused unless they are in one of them. The
-	// address is checked when the connection is made, after the name was resolved.
+	// Networks are addresses that the hosts may have besides those of the public internet. Loopback, private and
+	// link-local addresses are refused unless one of the networks contains them. The server checks the address when it
+	// connects, after the name was resolved.
 	Networks []netip.Prefix
-	// HTTP allows URLs that begin with http://, whose bodies others can read. Otherwise URLs begin
-	// with https://.
+	// HTTP allows URLs that begin with http://. Others can read the bodies of such calls. Without HTTP, only https:// is
+	// allowed.
 	HTTP bool
 }
 
-// check refuses a URL that may not be called.
+// check refuses a URL that the options do not allow.
 func (w *Webhooks) check(text string) error {
 	if len(w.Hosts) == 0 {
 		return invalid("This server calls no webhooks. Set Options.Webhooks.")
@@ -80,8 +79,8 @@ func portOf(u *url.URL) string {
 	return "443"
 }
 
-// notPublic are the ranges of addresses that belong to no host of the internet, besides those that
-// package netip knows. Those of IPv6 that contain an address of IPv4 are among them.
+// notPublic are ranges of addresses that belong to no host of the internet, in addition to the ranges that package netip
+// knows. They include ranges of IPv6 that contain IPv4 addresses.
 var notPublic = prefixes(
 	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
 	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10",
@@ -95,7 +94,7 @@ func prefixes(texts ...string) []netip.Prefix {
 	return out
 }
 
-// permits reports whether a webhook may be at an address.
+// permits reports whether a webhook may have an address.
 func (w *Webhooks) permits(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	in := func(p netip.Prefix) bool { return p.Contains(ip) }
@@ -123,7 +122,7 @@ var errForbiddenAddress = errors.New("the webhook was not called")
 const (
 	webhookTime  = 10 * time.Second // of one call
 	webhookTries = 3
-	webhookPause = time.Second // after the first call; doubled after each other one
+	webhookPause = time.Second // after the first call; doubled after each further call
 	maxReply     = 64 << 10
 )
 
@@ -140,7 +139,7 @@ func newWebhookClient(w *Webhooks) *http.Client {
 	}
 }
 
-// callWebhook tells a webhook that a run has ended.
+// callWebhook calls the webhook of a run that has ended.
 func (s *Server) callWebhook(a *activeRun, out *outcome) {
 	body := map[string]any{}
 	if err := json.Unmarshal(encoded(shownRun(&a.record, a.data)), &body); err != nil {
@@ -161,8 +160,8 @@ func (s *Server) callWebhook(a *activeRun, out *outcome) {
 	}
 }
 
-// sendWebhook calls a webhook until it answers. Its errors do not contain the URL, which may have
-// a secret in its path or query.
+// sendWebhook calls a webhook, several times if calls fail. Its errors do not contain the URL, which may have a secret in
+// its path or query.
 func (s *Server) sendWebhook(address string, body []byte) error {
 	if err := s.o.Webhooks.check(address); err != nil { // the options may have changed since the run was accepted
 		return err
@@ -180,7 +179,7 @@ func (s *Server) sendWebhook(address string, body []byte) error {
 	return err
 }
 
-// pause waits, and reports false if ctx has ended.
+// pause waits for a time. It returns false if ctx has ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -192,7 +191,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// postWebhook calls a webhook once. It reports whether another call may succeed.
+// postWebhook calls a webhook once. again says that another call may succeed.
 func (s *Server) postWebhook(address string, body []byte) (again bool, err error) {
 	r, err := http.NewRequestWithContext(s.ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {

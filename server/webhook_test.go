@@ -66,7 +66,7 @@ func TestWebhooksReachNoPrivateAddress(t *testing.T) {
 	}
 }
 
-// webhookServer returns a server without graphs that may call a host.
+// webhookServer returns a server without graphs that may call the webhooks that w allows.
 func webhookServer(t *testing.T, w Webhooks, logs io.Writer) *Server {
 	t.Helper()
 	s := &Server{o: Options{Webhooks: w, Logger: slog.New(slog.NewTextHandler(logs, nil))}, ctx: t.Context()}
@@ -77,7 +77,7 @@ func webhookServer(t *testing.T, w Webhooks, logs io.Writer) *Server {
 
 var loopback = prefixes("127.0.0.0/8")
 
-// The host is allowed, but its name leads to an address of this machine.
+// The host is allowed, but its name resolves to an address of this machine.
 func TestAWebhookWhoseNameLeadsToThisMachineIsNotCalled(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32

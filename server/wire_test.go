@@ -23,7 +23,7 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// A wire is a server with the recorded graphs, reached over HTTP.
+// A wire is a server with the recorded graphs. A test sends it requests over HTTP.
 type wire struct {
 	t      *testing.T
 	url    string
@@ -69,7 +69,7 @@ func (w *wire) send(method, path string, body any, header ...string) *http.Respo
 	return resp
 }
 
-// json sends a request and decodes the response, which has the status 200.
+// json sends a request and decodes the response, after a check that its status is 200.
 func (w *wire) json(method, path string, body any, header ...string) map[string]any {
 	w.t.Helper()
 	resp := w.send(method, path, body, header...)
@@ -81,7 +81,7 @@ func (w *wire) json(method, path string, body any, header ...string) map[string]
 	return out
 }
 
-// thread makes a thread and returns its id.
+// thread creates a thread and returns its id.
 func (w *wire) thread() string {
 	w.t.Helper()
 	return w.json(http.MethodPost, "/threads", map[string]any{"thread_id": uuid.New()})["thread_id"].(string)
@@ -90,7 +90,7 @@ func (w *wire) thread() string {
 // A wireEvent is an event of a stream.
 type wireEvent struct{ name, id, data string }
 
-// events reads the events of a response until last is true or the response ends.
+// events reads the events of a response up to an event for which last is true, or to the end of the response.
 func (w *wire) events(resp *http.Response, last func(wireEvent) bool) []wireEvent {
 	w.t.Helper()
 	require.Equal(w.t, http.StatusOK, resp.StatusCode)
@@ -99,7 +99,7 @@ func (w *wire) events(resp *http.Response, last func(wireEvent) bool) []wireEven
 	return out
 }
 
-// readEvents reads whole events of a stream until last is true or the stream ends.
+// readEvents reads complete events of a stream up to an event for which last is true, or to the end of the stream.
 func readEvents(from io.Reader, last func(wireEvent) bool) (out []wireEvent, err error) {
 	var e wireEvent
 	lines := bufio.NewScanner(from)
@@ -114,7 +114,7 @@ func readEvents(from io.Reader, last func(wireEvent) bool) (out []wireEvent, err
 		case "data":
 			e.data = value
 		case "":
-			if e == (wireEvent{}) || value != "" { // the end of a comment
+			if e == (wireEvent{}) || value != "" { // a comment, or the empty line after one
 				continue
 			}
 			out = append(out, e)

@@ -32,7 +32,7 @@ type Kind string
 const (
 	Assistant Kind = "assistant" // a graph with a configuration
 	Version   Kind = "version"   // a version of an assistant
-	Thread    Kind = "thread"    // what the server knows of a thread, besides its checkpoints
+	Thread    Kind = "thread"    // the server's data of a thread, besides its checkpoints
 	Run       Kind = "run"       // a run of a thread
 	Cron      Kind = "cron"      // a schedule of runs
 )
@@ -51,7 +51,7 @@ type Record struct {
 	Graph, Name, Status string
 	// Created and Updated are set by the caller, in microseconds.
 	Created, Updated time.Time
-	// Expires is the time from which the server may delete the record. Zero means never.
+	// Expires is the time after which the server may delete the record. Zero means never.
 	Expires time.Time
 	// Metadata is a JSON object. Empty means an object without keys.
 	Metadata json.RawMessage
@@ -64,7 +64,7 @@ type Record struct {
 // An Order is a field by which records are sorted.
 type Order string
 
-// The orders of a [Query]. Records that are equal are sorted by id.
+// The orders of a [Query]. Records that are equal in the order are sorted by id.
 const (
 	ByID      Order = "id"
 	ByCreated Order = "created"
@@ -81,10 +81,10 @@ type Query struct {
 	// IDs selects the records with one of these ids, if it is not nil.
 	IDs    []string
 	Parent string
-	// Owner selects the records with this Owner, if it is not nil: unlike Filter, runs by their own.
+	// Owner selects the records with this Owner, if it is not nil. Unlike Filter, it compares a run's own Owner.
 	Owner *string
 	Graph string
-	// Name selects names that contain it, whatever the case of their letters.
+	// Name selects records whose names contain it, ignoring case.
 	Name     string
 	Statuses []string
 	// Metadata is a JSON object. It selects records whose metadata contains it: an object
@@ -94,29 +94,28 @@ type Query struct {
 	Metadata json.RawMessage
 	// Filter selects the records that a user may see.
 	Filter Filter
-	// Expired selects the records that expire before this time or at it.
+	// Expired selects the records that expire at this time or earlier.
 	Expired time.Time
 	Order   Order // empty means ByCreated
-	Reverse bool  // reverses the whole order, also that of equal records
-	// Limit is the largest number of records; 0 means no limit. Offset leaves out the first ones.
+	Reverse bool  // reverses the whole order, also of equal records
+	// Limit is the largest number of records; 0 means no limit. Offset skips the first records.
 	Limit, Offset int
-	// Uncounted says that the caller does not need the total. It is then at least the number of
-	// the records that are returned.
+	// Uncounted says that the caller does not need the total. The total is then at least the number of returned records.
 	Uncounted bool
 }
 
-// A Filter selects records by their owner and metadata. A run is selected if the record of its thread
-// is, and any other record by itself. The zero value selects all.
+// A Filter selects records by their owner and metadata. For a run, it compares the record of the thread. The zero value
+// selects all records.
 type Filter struct {
 	// Owner selects the records of a user, if it is not nil.
 	Owner *string
 	// Metadata selects records as [Query.Metadata] does.
 	Metadata json.RawMessage
-	// IDs are ids of records that are selected too, whatever their owner and metadata.
+	// IDs are the ids of records that are also selected, whatever their owner and metadata.
 	IDs []string
 }
 
-// Has reports whether the filter selects a record: for a run that of its thread.
+// Has reports whether the filter selects a record. For a run, pass the record of its thread.
 func (f *Filter) Has(r *Record) bool {
 	return (f.Owner == nil || r.Owner == *f.Owner) && Contains(r.Metadata, f.Metadata) || slices.Contains(f.IDs, r.ID)
 }
@@ -126,17 +125,16 @@ func (f *Filter) Any() bool { return f.Owner == nil && Contains(nil, f.Metadata)
 
 // An Event is an entry of the event log of a thread.
 type Event struct {
-	// Seq numbers the events of a thread from 1. The caller of [Store.Append] sets it. A number is
-	// never used twice; the numbers of events that were removed are missing.
+	// Seq is the number of the event in its thread, from 1. The caller of [Store.Append] sets it. No number is used
+	// twice, also after events were removed.
 	Seq int64 `json:"seq"`
 	// Run is the id of the run.
 	Run  string    `json:"run"`
 	Time time.Time `json:"time"`
-	// Kind and Data are those of package server.
+	// Kind and Data are defined by package server.
 	Kind string          `json:"kind"`
 	Data json.RawMessage `json:"data,omitempty"`
-	// Path names the subgraph in which the event happened: one "node:task" for each level,
-	// outermost first, separated by "|".
+	// Path names the subgraph of the event: one "node:task" for each level, outermost first, separated by "|".
 	Path string `json:"path,omitempty"`
 	// Node and Task are the node and the id of the task, if the event belongs to one.
 	Node string `json:"node,omitempty"`
@@ -145,7 +143,7 @@ type Event struct {
 	Step int `json:"step,omitempty"`
 }
 
-// A Task is the result of a task of a checkpoint. It is kept as long as the thread.
+// A Task is the result of a task of a checkpoint. It is kept as long as its thread.
 type Task struct {
 	// ID is the id of the task, and Checkpoint the checkpoint at which it was due.
 	ID, Checkpoint string
@@ -153,10 +151,9 @@ type Task struct {
 	Data json.RawMessage
 }
 
-// Bounds are the events of a log that are kept: the newest ones, within all bounds that are not
-// zero.
+// Bounds select the events of a log to keep: the newest ones, within all bounds that are not zero.
 type Bounds struct {
-	// Since removes the events that are older.
+	// Since is the time of the oldest event to keep.
 	Since time.Time
 	// Events is the largest number of events of a log.
 	Events int
@@ -164,13 +161,12 @@ type Bounds struct {
 	Bytes int64
 }
 
-// A Store keeps the records and event logs of a server. It is safe for concurrent use. A call
-// that returned without an error has stored its changes. A call whose context has ended returns
-// its error soon. The caller and the store share no memory: each may change what it gave to the
-// other one.
+// A Store keeps the records and event logs of a server. It is safe for concurrent use. A call that returned without an
+// error has stored its changes. A call whose context has ended returns its error soon. The caller and the store share no
+// memory: each may change values after it has passed them to the other.
 //
-// If the store cannot be used for some time, as when its database is away, the error or one that it
-// wraps has a method Unavailable() bool that returns true. The server then answers with status 503.
+// If the store cannot be used for some time, for example in an outage of its database, the error or a wrapped error has a
+// method Unavailable() bool that returns true. The server then answers with status 503.
 type Store interface {
 	// Insert adds new records, all or none. It returns [ErrExists] if there is a record of the
 	// same kind and id, and [ErrInvalid] for a record that no store can keep.
@@ -180,29 +176,29 @@ type Store interface {
 	// Update replaces a record and returns its new revision. It returns [ErrConflict] if the
 	// stored record has another revision, and [ErrNotFound] if there is none.
 	Update(ctx context.Context, r Record) (revision int64, err error)
-	// Delete removes a record, or returns [ErrNotFound]. With a thread it removes its runs, tasks
-	// and events, with a run its events, and with an assistant its versions.
+	// Delete removes a record, or returns [ErrNotFound]. With a thread, it also removes its runs, tasks and events, with
+	// a run its events, and with an assistant its versions.
 	Delete(ctx context.Context, kind Kind, id string) error
-	// Search returns the records that a query selects, and how many there are without its
-	// Limit and Offset.
+	// Search returns the records that a query selects, and the number of records that it would select without Limit and
+	// Offset.
 	Search(ctx context.Context, q Query) (records []Record, total int, err error)
 
-	// Append adds events to the log of a thread and replaces records, as Update does: all or
-	// nothing. The number of the first event must be one more than Last returns, and each other
-	// one more than that of the event before. Otherwise Append returns [ErrConflict].
+	// Append adds events to the log of a thread and replaces records, as Update does: all or nothing. The number of the
+	// first event must be one more than Last returns, and each further number one more than the previous one. Otherwise
+	// Append returns [ErrConflict].
 	Append(ctx context.Context, thread string, events []Event, replaced ...Record) error
 	// Events returns events of a thread with higher numbers than after, in order. A limit of 0
 	// means all.
 	Events(ctx context.Context, thread string, after int64, limit int) ([]Event, error)
-	// Last returns the number of the last event that was appended to the log of a thread, also if
-	// it has been removed, and the highest number of the events that Trim has removed from it. They
-	// are 0 if there never was such an event.
+	// Last returns the number of the last event that was appended to the log of a thread, even if the event has been
+	// removed, and the highest number of the events that Trim has removed from the log. They are 0 if there never was
+	// such an event.
 	Last(ctx context.Context, thread string) (last, trimmed int64, err error)
-	// Trim removes the oldest events of the log of a thread, until the log is within bounds. It
-	// returns how many it has removed. An empty thread means each log.
+	// Trim removes the oldest events of the log of a thread, until the log is within bounds. It returns the number of
+	// removed events. An empty thread means all logs.
 	Trim(ctx context.Context, thread string, keep Bounds) (int, error)
 
-	// PutTasks adds tasks of a thread, or replaces the data of those with the same id.
+	// PutTasks adds tasks of a thread. It replaces the data of tasks with the same id.
 	PutTasks(ctx context.Context, thread string, tasks []Task) error
 	// Tasks returns the tasks of checkpoints of a thread, in the order in which they were added.
 	Tasks(ctx context.Context, thread string, checkpoints ...string) ([]Task, error)

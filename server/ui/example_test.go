@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/server/ui"
 )
 
-// A program that has its own router serves the page under a path. A server of package server does
-// this itself, if Options.Chat is set.
+// A program with its own router serves the page under a path. A server of package server serves the page itself, if
+// Options.Chat is set.
 func ExampleChat_Handler() {
 	page, err := ui.Chat{
 		Title:       "Kontor",

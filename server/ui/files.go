@@ -27,16 +27,16 @@ func built() fs.FS {
 	return f
 }
 
-// policy allows a page what it needs of its own origin, and nothing else.
+// policy allows a page only the resources of its own origin that it needs.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
 
 const noAncestors = "'none'"
 
-// setHeaders sets the headers of a page. Pages of the ancestors may show it in a frame.
+// setHeaders sets the headers of a page. ancestors are the sources whose pages may show it in a frame.
 func setHeaders(h http.Header, ancestors string) {
 	if ancestors != noAncestors {
-		h.Del("X-Frame-Options") // the server sets it; it cannot name an origin
+		h.Del("X-Frame-Options") // the server sets this header, which cannot name an origin
 	}
 	h.Set("Content-Security-Policy", policy+ancestors)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -50,7 +50,7 @@ func etagOf(data []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 }
 
-// serveData serves a file that is not compressed, and may change with the next version.
+// serveData serves a file that is not compressed and may differ in the next version.
 func serveData(w http.ResponseWriter, r *http.Request, name string, data []byte) {
 	w.Header().Set("Cache-Control", "no-cache")
 	w.Header().Set("ETag", etagOf(data))
@@ -58,7 +58,7 @@ func serveData(w http.ResponseWriter, r *http.Request, name string, data []byte)
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
 }
 
-// types are those of the files of the pages. The table of the system may lack some.
+// types maps extensions to the content types of the pages' files, because the table of the system may lack some.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
 }
@@ -70,8 +70,8 @@ func typeOf(name string) string {
 	return mime.TypeByExtension(path.Ext(name))
 }
 
-// serveFile serves a built file, compressed if the client reads that. The names of files in
-// assets are made of their contents, so a client may keep these files.
+// serveFile serves a built file, compressed if the client accepts gzip. The names of files in assets are derived from
+// their contents, so a client may cache these files.
 func serveFile(w http.ResponseWriter, r *http.Request, name string) {
 	data, err := fs.ReadFile(built(), name+".gz")
 	if err != nil || path.Ext(name) == ".html" {
@@ -98,7 +98,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, name string) {
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
 }
 
-// acceptsGzip reports whether the client names gzip without the weight zero.
+// acceptsGzip reports whether the client accepts gzip, with a weight above zero.
 func acceptsGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, weight, _ := strings.Cut(strings.TrimSpace(part), ";")

@@ -15,15 +15,15 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A page is an [http.Handler] of the files under the path of a page.
+// A page is an [http.Handler] that serves a page and its files.
 type page struct {
 	html  []byte
 	theme []byte // the style sheet with the tokens of the application
-	// ancestors are the sources of pages that may show this one in a frame, as the policy has them.
+	// ancestors are the sources whose pages may show this page in a frame, in the form of the policy.
 	ancestors string
 }
 
-// settings are what the page reads; src/config.ts has the same fields.
+// settings are the settings that the page reads. src/config.ts has the same fields.
 type settings struct {
 	Assistant   string              `json:"assistant,omitempty"`
 	Messages    string              `json:"messages,omitempty"`
@@ -45,7 +45,7 @@ type settings struct {
 	Tools       map[string]toolInfo `json:"tools,omitempty"`
 }
 
-// toolInfo is what a page shows of a tool.
+// toolInfo is the data of a tool that a page shows.
 type toolInfo struct {
 	Title       string          `json:"title,omitempty"`
 	Result      string          `json:"result,omitempty"`
@@ -66,13 +66,13 @@ func toolInfos(list []tools.Tool) (map[string]toolInfo, error) {
 	return out, nil
 }
 
-// newPage returns the page of a built file with its settings and its shell.
+// newPage returns the page for a built file, with its settings and its shell.
 func newPage(file string, s settings, shell string, theme map[string]string) (*page, error) {
 	text, err := fs.ReadFile(built(), file)
 	if err != nil {
 		return nil, fmt.Errorf("ui: %w", err)
 	}
-	config, err := json.Marshal(s) // < is escaped, so a text cannot end the element
+	config, err := json.Marshal(s) // Marshal escapes <, so a text cannot end the element
 	if err != nil {
 		return nil, fmt.Errorf("ui: the settings of the page: %w", err)
 	}
@@ -100,7 +100,7 @@ func newPage(file string, s settings, shell string, theme map[string]string) (*p
 	return &page{html: text, theme: css, ancestors: noAncestors}, err
 }
 
-// noScript is the only text in the built file; a script writes the others.
+// noScript is the only text in the built file. A script writes all other texts.
 const noScript = "This page needs JavaScript."
 
 var (
@@ -111,7 +111,7 @@ var (
 // tokenNames are the variables that an application may set.
 var tokenNames = []string{"accent", "bg", "danger", "info", "line", "muted", "ok", "on-accent", "radius", "raised", "sunk", "surface", "text", "warn"}
 
-// shades are what the variables beside bg are made of, if the application sets bg and not them.
+// shades are the values of variables that the application does not set, if it sets bg.
 var shades = map[string]string{
 	"line":    "color-mix(in srgb, var(--text) 13%, var(--bg))",
 	"raised":  "light-dark(var(--bg), color-mix(in srgb, var(--text) 6%, var(--bg)))",
@@ -123,7 +123,7 @@ func themeSheet(theme map[string]string) ([]byte, error) {
 	var b bytes.Buffer
 	if theme["bg"] != "" {
 		for _, name := range slices.Sorted(maps.Keys(shades)) {
-			fmt.Fprintf(&b, "  --%s: %s;\n", name, shades[name]) // those of the application follow
+			fmt.Fprintf(&b, "  --%s: %s;\n", name, shades[name]) // the values of the application follow and override it
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(theme)) {
@@ -138,8 +138,7 @@ func themeSheet(theme map[string]string) ([]byte, error) {
 	return []byte(":root {\n" + b.String() + "}\n"), nil
 }
 
-// ServeHTTP serves the page and what it loads. The path of the request begins behind that of the
-// page.
+// ServeHTTP serves the page and its files. The path of the request must not contain the path of the page.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header(), p.ancestors)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A shell is what a page shows until its program is loaded. The classes are those of the elements that
-// replace it: Start in src/chat/Conversation.tsx, and the header in src/studio/Studio.tsx.
+// A shell is the HTML that a page shows until its program is loaded. It has the same classes as the elements that replace
+// it: Start in src/chat/Conversation.tsx, and the header in src/studio/Studio.tsx.
 
-// chatShell is the page without a conversation. theme.js hides it where a conversation follows.
+// chatShell returns the shell of the page without a conversation. theme.js hides it if the page opens a conversation.
 func chatShell(s *settings) string {
 	var b strings.Builder
 	b.WriteString(`<div data-shell class="flex h-full"><div class="hidden w-[260px] shrink-0 border-e bg-surface lg:block"></div>` +

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// textsJSON has the texts of the chat page. The TypeScript of the pages has its type, so a text that is
-// not here does not compile.
+// textsJSON has the texts of the chat page. The TypeScript of the pages uses the file as a type, so a text that is not in
+// it does not compile.
 //
 //go:embed texts.json
 var textsJSON []byte
 
-// ChatTexts returns the English texts of the chat page, which [Chat].Texts may replace, in alphabetical
-// order. A name in braces stands for a value: "{count} rows".
+// ChatTexts returns the English texts of the chat page in alphabetical order. [Chat].Texts may replace them. A name in
+// braces stands for a value: "{count} rows".
 func ChatTexts() []string {
 	return slices.Sorted(maps.Keys(chatTexts()))
 }
@@ -31,7 +31,7 @@ func chatTexts() map[string]string {
 }
 
 var (
-	// languageTag matches tags that browsers read: a language, a script, a region, and ways to write numbers and days.
+	// languageTag matches tags that browsers accept: a language, a script, a region, and extensions for numbers and days.
 	languageTag = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-u(-[A-Za-z0-9][A-Za-z](-[A-Za-z0-9]{3,8})*)+)?$`)
 	valueName   = regexp.MustCompile(`\{\w+\}`)
 )
@@ -52,7 +52,7 @@ func checkTexts(texts map[string]string) error {
 	return nil
 }
 
-// rightToLeft has the languages and the scripts that are written from right to left.
+// rightToLeft has the languages and scripts that are written from right to left.
 var rightToLeft = []string{"ar", "azb", "ckb", "dv", "fa", "he", "iw", "ks", "nqo", "ps", "sd", "syr", "ug", "ur", "yi", "adlm", "arab", "hebr", "nkoo", "syrc", "thaa"}
 
 // directionOf returns the direction of a language. A script in its tag, as in "az-Arab", decides.

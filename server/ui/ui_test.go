@@ -45,8 +45,7 @@ func pageOf(t *testing.T, c Chat) http.Handler {
 
 var loaded = regexp.MustCompile(`(?:src|href)="\./([^"]+)"`)
 
-// What a page loads at its start is at most 250 kB compressed for the chat, and all files are at
-// most 800 kB.
+// The files that the chat page loads at its start have at most 250 kB compressed, and all files have at most 800 kB.
 func TestThePagesAreSmall(t *testing.T) {
 	t.Parallel()
 	size := func(name string) int64 {
@@ -109,7 +108,7 @@ func TestPagesForbidInlineScriptsAndOtherHosts(t *testing.T) {
 	assert.NotRegexp(t, `(src|href)="https?:`, text)
 }
 
-// Pages of other origins show the page in a frame only if the application names them.
+// Pages of other origins can show the page in a frame only if the application names their origins.
 func TestOnlyNamedOriginsShowThePageInAFrame(t *testing.T) {
 	t.Parallel()
 	for want, frames := range map[string][]string{
@@ -129,7 +128,7 @@ func TestOnlyNamedOriginsShowThePageInAFrame(t *testing.T) {
 	}
 }
 
-// The page speaks the language of the application.
+// The page has the language of the application.
 func TestThePageHasALanguageAndTexts(t *testing.T) {
 	t.Parallel()
 	for language, dir := range map[string]string{"de": "ltr", "pt-BR": "ltr", "ar": "rtl", "he-IL": "rtl", "az-Arab": "rtl", "ks-Deva": "ltr", "es-419": "ltr", "zh-Hant-TW": "ltr", "de-u-nu-latn-hc-h23": "ltr"} {
@@ -141,7 +140,7 @@ func TestThePageHasALanguageAndTexts(t *testing.T) {
 	assert.Contains(t, text, "<noscript>Ohne JavaScript geht es &lt;nicht&gt;.</noscript>")
 	assert.Contains(t, textOf(t, served(t, pageOf(t, Chat{}), "/")), `<html lang="en">`)
 	assert.Contains(t, ChatTexts(), "{count} rows")
-	for _, language := range []string{"pt-B", "deut", "de-x", "de-1", "no-bok", "zh-min-nan", "de-u", "de-u-12", "de_DE", "german"} { // browsers read none of them
+	for _, language := range []string{"pt-B", "deut", "de-x", "de-1", "no-bok", "zh-min-nan", "de-u", "de-u-12", "de_DE", "german"} { // browsers accept none of these
 		_, err := Chat{Language: language}.Handler()
 		require.ErrorContains(t, err, "Chat.Language is", language)
 	}
@@ -228,7 +227,7 @@ func TestThemeHasVariablesOfTheStyle(t *testing.T) {
 	assert.Equal(t, ":root {\n  --accent: light-dark(#7c3aed, #c4b5fd);\n  --radius: 4px;\n}\n", textOf(t, r))
 }
 
-// With bg alone, the sidebar and the cards are no longer those of the page's own background.
+// If a theme sets only bg, the colours of the sidebar and the cards are derived from it.
 func TestVariablesThatAThemeDoesNotSetFollowItsBackground(t *testing.T) {
 	t.Parallel()
 	sheet := textOf(t, served(t, pageOf(t, Chat{Theme: map[string]string{"bg": "#f0fdfa", "surface": "#ccfbf1"}}), "/app-theme.css"))
@@ -253,7 +252,7 @@ func TestInvalidOptionsAreErrors(t *testing.T) {
 	}
 }
 
-// A page shows its title, sentence and suggestions before its program is loaded. They are text.
+// A page shows its title, greeting and suggestions before its program is loaded. They are escaped as text.
 func TestThePageHasAShell(t *testing.T) {
 	t.Parallel()
 	text := textOf(t, served(t, pageOf(t, Chat{Title: "Shop <b>", Greeting: "Ask & see", Suggestions: []string{"Where is <i>it</i>?"}}), "/"))

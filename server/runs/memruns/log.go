@@ -13,12 +13,12 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A log is the event log of a thread. Its events are packed, those of runs that have ended are compressed too, and those of
-// a long run in portions: most logs are not read again.
+// A log is the event log of a thread. Its events are packed. The events of runs that have ended, and of long runs in
+// portions, are also compressed, because most logs are not read again.
 type log struct {
 	segments      []segment
-	open          *openSegment // the events after those of the segments; nil if there are none
-	bytes         int64        // of the data of all events
+	open          *openSegment // the events after the segments; nil if there are none
+	bytes         int64        // the size of the data of all events
 	last, trimmed int64
 }
 
@@ -30,13 +30,13 @@ type segment struct {
 	data   []byte // packed and, if the segment is not open, compressed
 }
 
-// An openSegment gets the next events.
+// An openSegment receives the next events.
 type openSegment struct {
 	segment
-	before runs.Event // its last event, from which the next one is packed
+	before runs.Event // its last event, against which the next one is packed
 }
 
-// segmentBytes is the size at which an open segment is compressed, also before the run ends.
+// segmentBytes is the size at which an open segment is compressed, even if the run has not ended.
 const segmentBytes = 8 << 10
 
 // close compresses the events of the open segment.
@@ -45,7 +45,7 @@ func (l *log) close() {
 		return
 	}
 	g := l.open.segment
-	g.data = bytes.Clone(s2.Encode(nil, g.data)) // without the unused capacity
+	g.data = bytes.Clone(s2.Encode(nil, g.data)) // Clone drops the unused capacity
 	l.segments, l.open = append(l.segments, g), nil
 }
 
@@ -155,13 +155,12 @@ func (l *log) trim(keep *runs.Bounds) (removed int, err error) {
 	return removed, err
 }
 
-// within reports whether a log with a number of events, the oldest one of a time, is within bounds.
+// within reports whether a log of left events, the oldest of which has this time, is within bounds.
 func (l *log) within(keep *runs.Bounds, oldest time.Time, left int) bool {
 	return !oldest.Before(keep.Since) && (keep.Events <= 0 || left <= keep.Events) && (keep.Bytes <= 0 || l.bytes <= keep.Bytes)
 }
 
-// excess returns how many of the oldest events of a log are to be removed, and counts them as
-// removed.
+// excess returns the number of the oldest events to remove from a log, and counts them as removed.
 func (l *log) excess(oldest []runs.Event, keep *runs.Bounds, left int) int {
 	n := 0
 	for ; n < len(oldest) && !l.within(keep, oldest[n].Time, left-n); n++ {
@@ -171,7 +170,7 @@ func (l *log) excess(oldest []runs.Event, keep *runs.Bounds, left int) int {
 	return n
 }
 
-// after returns the events after a number, up to a limit if that is not 0.
+// after returns the events after a number. If limit is not 0, it returns at most limit events.
 func (l *log) after(seq int64, limit int) (found []runs.Event, err error) {
 	full := func() bool { return limit > 0 && len(found) >= limit }
 	add := func(events []runs.Event) {
@@ -225,7 +224,7 @@ func (s *Store) Append(ctx context.Context, thread string, events []runs.Event, 
 	}
 	l := &s.thread(thread).log
 	l.add(events)
-	if len(replaced) > 0 { // a run ends with a change of its record
+	if len(replaced) > 0 { // the end of a run replaces its record
 		l.close()
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A packer writes values one after the other. One string with all fields takes much less memory
-// than a struct that points to them.
+// A packer writes values one after the other. A string with all fields takes much less memory than a struct with pointers
+// to them.
 type packer []byte
 
 func (p *packer) int(n int64) { *p = binary.AppendVarint(*p, n) }
@@ -19,7 +19,7 @@ func (p *packer) text(s string) {
 	*p = append(*p, s...)
 }
 
-// none writes that there is no text.
+// none writes the mark for a text that is absent.
 func (p *packer) none() { p.int(-1) }
 
 func (p *packer) json(data json.RawMessage) {
@@ -36,7 +36,7 @@ func (p *packer) time(t time.Time) {
 	p.int(int64(t.Nanosecond()))
 }
 
-// An unpacker reads what a packer has written. The texts share memory with its string.
+// An unpacker reads the values that a packer has written. Its texts share memory with its string.
 type unpacker struct{ rest string }
 
 func (u *unpacker) int() int64 {
@@ -96,7 +96,7 @@ func packRecord(r *runs.Record) string {
 	return string(p)
 }
 
-// unpackRecord returns a record without its JSON, which is the rest.
+// unpackRecord returns a record without Metadata and Data. The rest contains them.
 func unpackRecord(kind runs.Kind, packed string) (r runs.Record, rest unpacker) {
 	u := unpacker{packed}
 	r.Kind = kind
@@ -108,7 +108,7 @@ func unpackRecord(kind runs.Kind, packed string) (r runs.Record, rest unpacker) 
 	return r, u
 }
 
-// packEvent adds an event to packed ones. It leaves out what is the same in the event before it.
+// packEvent appends an event to packed events. It leaves out the texts that are the same as in the previous event.
 func packEvent(packed []byte, e, before *runs.Event) []byte {
 	p := packer(packed)
 	p.int(e.Seq - before.Seq)
@@ -131,7 +131,7 @@ func eventTexts(e *runs.Event) [5]*string {
 	return [...]*string{&e.Run, &e.Kind, &e.Path, &e.Node, &e.Task}
 }
 
-// unpackEvents returns events that packEvent has written one after the other.
+// unpackEvents returns n events that packEvent has packed one after the other.
 func unpackEvents(packed string, n int) []runs.Event {
 	u := unpacker{packed}
 	events := make([]runs.Event, n)
@@ -164,7 +164,7 @@ func packTask(t *runs.Task) string {
 	return string(p)
 }
 
-// unpackTask returns a task without its JSON, which is the rest.
+// unpackTask returns a task without its Data. The rest contains it.
 func unpackTask(packed string) (t runs.Task, rest unpacker) {
 	u := unpacker{packed}
 	t.ID, t.Checkpoint = u.text(), u.text()

@@ -1,5 +1,4 @@
-// Package memruns keeps the records and event logs of a server in memory. They end with the
-// process.
+// Package memruns keeps the records and event logs of a server in memory. They are lost when the process ends.
 package memruns
 
 import (
@@ -21,10 +20,10 @@ type Store struct {
 	threads map[string]*thread
 }
 
-// An entry is a stored record. Its string never changes; another one replaces it.
+// An entry is a stored record. Its string never changes: an update replaces the entry.
 type entry struct{ packed string }
 
-// A thread is what belongs to a thread, besides its record.
+// A thread has the runs, the log and the tasks of a thread.
 type thread struct {
 	runs  []*entry
 	log   log
@@ -38,7 +37,7 @@ func New() *Store {
 	return &Store{records: map[runs.Kind]map[string]*entry{}, threads: map[string]*thread{}}
 }
 
-// thread returns a thread, which it makes if there is none.
+// thread returns a thread. It makes the thread if there is none.
 func (s *Store) thread(id string) *thread {
 	t := s.threads[id]
 	if t == nil {
@@ -95,12 +94,12 @@ func (s *Store) put(kind runs.Kind, e *entry) {
 	s.records[kind][r.ID] = e
 }
 
-// record returns the record without its JSON, which is the rest. It shares memory with the store.
+// record returns the record without Metadata and Data. The rest contains them. The record shares memory with the store.
 func (e *entry) record(kind runs.Kind) (r runs.Record, rest unpacker) {
 	return unpackRecord(kind, e.packed)
 }
 
-// copy returns a record that shares no memory which changes with the store.
+// copy returns the whole record. It shares only immutable memory with the store.
 func (e *entry) copy(kind runs.Kind) runs.Record {
 	r, rest := e.record(kind)
 	r.Metadata, r.Data = rest.bytes(), rest.bytes()
@@ -162,10 +161,10 @@ func (s *Store) replace(r *runs.Record) {
 		t.runs = append(t.runs, e)
 	}
 	e.packed = packRecord(&c)
-	s.put(r.Kind, e) // its key shares memory with the new string
+	s.put(r.Kind, e) // the key of the map shares memory with the new string
 }
 
-// removeRun removes a run from those of its thread.
+// removeRun removes a run from the runs of its thread.
 func (s *Store) removeRun(id string, e *entry) {
 	t := s.threads[id]
 	t.runs = slices.DeleteFunc(t.runs, func(o *entry) bool { return o == e })
@@ -272,7 +271,7 @@ func (s *Store) selected(q *runs.Query) (found []match) {
 	return found
 }
 
-// matches reports whether a query selects a record, but for its metadata.
+// matches reports whether a query selects a record, without regard to the metadata and the filter.
 func matches(q *runs.Query, r *runs.Record) bool {
 	return (q.Parent == "" || r.Parent == q.Parent) && (q.Owner == nil || r.Owner == *q.Owner) &&
 		(q.Graph == "" || r.Graph == q.Graph) && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.Status)) &&
@@ -280,7 +279,7 @@ func matches(q *runs.Query, r *runs.Record) bool {
 		(q.Expired.IsZero() || !r.Expires.IsZero() && !r.Expires.After(q.Expired))
 }
 
-// visible reports whether the filter of a query selects a record, which is that of an entry.
+// visible reports whether the filter of a query selects the record r of an entry.
 func (s *Store) visible(q *runs.Query, e *entry, r *runs.Record) bool {
 	if q.Filter.Any() {
 		return true

@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 	runstest.Run(t, func(testing.TB) runs.Store { return memruns.New() })
 }
 
-// A packing store compresses each call's events.
+// A packing store compresses the events after each call of Append.
 type packing struct{ *memruns.Store }
 
 func (s packing) Append(ctx context.Context, thread string, events []runs.Event, replaced ...runs.Record) error {
@@ -35,8 +35,8 @@ func TestConformanceWithCompressedEvents(t *testing.T) {
 	runstest.Run(t, func(testing.TB) runs.Store { return packing{memruns.New()} })
 }
 
-// The events of a long run are stored one by one and take little memory: what an event shares with the one before it is not
-// stored again.
+// The events of a long run are stored one by one and take little memory: the fields that an event shares with the
+// previous one are not stored again.
 func TestAnEventOfALongRunIsSmall(t *testing.T) {
 	t.Parallel()
 	const n = 12_000
@@ -57,7 +57,7 @@ func TestAnEventOfALongRunIsSmall(t *testing.T) {
 	assert.Equal(t, "work", events[0].Node)
 }
 
-// A long log has compressed events and others. Readers, trims and deletions see no difference.
+// In a long log, only some events are compressed. This makes no difference for readers, trims and deletions.
 func TestEventsOfALongLog(t *testing.T) {
 	t.Parallel()
 	const n = 3000

@@ -7,8 +7,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A taskList has the tasks of a thread, each packed in a string that never changes. A short list
-// has no maps, which would take most of its memory.
+// A taskList has the tasks of a thread. Each is packed in a string that never changes. A short list has no maps, because
+// they would take most of its memory.
 type taskList struct {
 	packed       []string
 	byID         map[string]int
@@ -18,7 +18,7 @@ type taskList struct {
 // shortList is the largest number of tasks in a list without maps.
 const shortList = 16
 
-// put adds tasks, or replaces those with the same ids.
+// put adds tasks. It replaces tasks with the same ids.
 func (l *taskList) put(tasks []runs.Task) {
 	for i := range tasks {
 		if at := l.find(tasks[i].ID); at >= 0 {
@@ -47,7 +47,7 @@ func (l *taskList) index(i int) {
 	l.byID[t.ID], l.byCheckpoint[t.Checkpoint] = i, append(l.byCheckpoint[t.Checkpoint], i)
 }
 
-// find returns the place of a task, or -1.
+// find returns the index of a task, or -1.
 func (l *taskList) find(id string) int {
 	if l.byID != nil {
 		if i, ok := l.byID[id]; ok {
@@ -58,7 +58,7 @@ func (l *taskList) find(id string) int {
 	return slices.IndexFunc(l.packed, func(packed string) bool { t, _ := unpackTask(packed); return t.ID == id })
 }
 
-// at returns the places of the tasks of checkpoints, in order.
+// at returns the indexes of the tasks of checkpoints, in order.
 func (l *taskList) at(checkpoints []string) (places []int) {
 	if l.byID == nil {
 		for i, packed := range l.packed {

@@ -43,5 +43,5 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	_, _ = checkpoints, store // for graph.Options.Checkpoints and server.Options.Runs
+	_, _ = checkpoints, store // use them as graph.Options.Checkpoints and server.Options.Runs
 }

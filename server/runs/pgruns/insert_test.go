@@ -17,7 +17,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// An insertion whose answer was lost takes effect once, and is no error. A record of another call is one.
+// An insertion whose answer was lost takes effect once, and returns no error. If another call has inserted the id, it
+// returns an error.
 func TestInsertionWithoutAnAnswerSucceeds(t *testing.T) {
 	t.Parallel()
 	direct := pgtest.DirectURL(t)

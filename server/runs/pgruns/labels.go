@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// labelsOf returns JSON in a form in which PostgreSQL's operator @> compares as runs.Contains
-// does, and that a jsonb can have: without NUL and without numbers that are too large.
+// labelsOf converts JSON so that PostgreSQL's operator @> compares it as runs.Contains does, and that jsonb can store it:
+// without NUL and without numbers that are too large.
 func labelsOf(data json.RawMessage) (string, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return "{}", nil
@@ -43,14 +43,14 @@ func label(v any) any {
 		}
 		f, err := v.Float64()
 		if err != nil {
-			return mark + "n" + v.String() // equal only to the same text
+			return mark + "n" + v.String() // equal only to a number with the same text
 		}
 		return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
 	}
 	return v
 }
 
-// mark begins an escape. It is a character for private use.
+// mark begins an escape. It is a private-use character of Unicode.
 const mark = "\ue000"
 
 var escapes = strings.NewReplacer(mark, mark+"e", "\x00", mark+"0")

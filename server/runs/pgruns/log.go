@@ -113,8 +113,8 @@ func (s *Store) Last(ctx context.Context, thread string) (last, trimmed int64, e
 	return last, trimmed, nil
 }
 
-// Trim implements [runs.Store]. It trims each log in a transaction of its own, so that none is locked for
-// long. Another call continues after an interruption.
+// Trim implements [runs.Store]. It trims each log in a separate transaction, so that no log is locked for long. After an
+// interruption, another call continues.
 func (s *Store) Trim(ctx context.Context, thread string, keep runs.Bounds) (int, error) {
 	t := trimming{store: s}
 	if !keep.Since.IsZero() {
@@ -138,7 +138,7 @@ func (s *Store) Trim(ctx context.Context, thread string, keep runs.Bounds) (int,
 	return t.removed, nil
 }
 
-// A trimming is a call of Trim. A nil bound is none.
+// A trimming is a call of Trim. A nil field means no bound.
 type trimming struct {
 	store       *Store
 	since       *time.Time
@@ -146,7 +146,7 @@ type trimming struct {
 	removed     int
 }
 
-// all trims all logs: those that are too long, and then those with old events, oldest first.
+// all trims all logs: first the logs that are too long, and then the logs with old events, oldest first.
 func (t *trimming) all(ctx context.Context) error {
 	if t.count != nil || t.size != nil {
 		if err := t.logs(ctx, logsOver, t.count, t.size); err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A page of the threads that wait, or that have expired, is read in the order of an index, and the number
-// of those that wait from an index alone. The threads of a store of the second version are found too.
+// A page of waiting or expired threads is read in the order of an index, and the number of waiting threads from an index
+// alone. A store of the second version finds its threads after the migration.
 func TestThreadsOfAStatusAreReadFromAnIndex(t *testing.T) {
 	t.Parallel()
-	url := pgtest.Database(t, nil) // transactions in the database of other tests would keep a vacuum from marking pages
+	url := pgtest.Database(t, nil) // in a shared database, transactions of other tests would keep a vacuum from marking pages
 	schema := pgtest.SchemaIn(t, url)
 	store, err := Open(t.Context(), url, Options{Schema: schema})
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestThreadsOfAStatusAreReadFromAnIndex(t *testing.T) {
 	}
 	wantNewest()
 	pgtest.Do(t, url, `DELETE FROM `+schema+`.run_open`)
-	pgtest.Do(t, url, pgdb.InSchema(schema, migrations[3].Script)) // fills it
+	pgtest.Do(t, url, pgdb.InSchema(schema, migrations[3].Script)) // the migration fills the table
 	wantNewest()
 
 	pgtest.Do(t, url, `INSERT INTO `+schema+`.run_open (thread, state, made) SELECT 'failed' || n, 'error', now() FROM generate_series(1, 50000) n`)
@@ -51,7 +51,7 @@ func TestThreadsOfAStatusAreReadFromAnIndex(t *testing.T) {
 		plan := planOf(t, store, url, `SELECT id`+condition.text+orderOf(&c.query)+` LIMIT 10`, condition.args)
 		assert.Contains(t, plan, c.index)
 		assert.NotContains(t, plan, "Seq Scan")
-		if c.index == "run_open_state" { // an index of the time alone sorts those of the same microsecond
+		if c.index == "run_open_state" { // an index of the time alone needs a sort for equal times
 			assert.NotContains(t, plan, "Sort")
 		}
 		assert.NotRegexp(t, `rows=\d{3,} loops`, plan, "a page of ten reads hundreds of rows")
@@ -61,7 +61,7 @@ func TestThreadsOfAStatusAreReadFromAnIndex(t *testing.T) {
 	assert.Contains(t, plan, "Heap Fetches: 0")
 }
 
-// planOf returns the plan with which a query was executed.
+// planOf executes a query and returns its plan.
 func planOf(t *testing.T, store *Store, url, query string, args []any) string {
 	t.Helper()
 	conn := pgtest.Connect(t, url)
@@ -73,8 +73,8 @@ func planOf(t *testing.T, store *Store, url, query string, args []any) string {
 	return fmt.Sprintln(lines)
 }
 
-// The runs that have not ended and the busy threads are read without the others, also those of a store of an
-// older version.
+// A search for unfinished runs and busy threads reads no other records, also in a store that was migrated from an older
+// version.
 func TestUnfinishedRunsAndBusyThreadsAreReadFromAnIndex(t *testing.T) {
 	t.Parallel()
 	schema, url := pgtest.Schema(t), pgtest.DirectURL(t)
@@ -86,7 +86,7 @@ func TestUnfinishedRunsAndBusyThreadsAreReadFromAnIndex(t *testing.T) {
 		FROM generate_series(1, 20000) n, (VALUES ('run', 'running', 'success'), ('thread', 'busy', 'idle')) k (kind, live, rest)`)
 	queries := []runs.Query{
 		{Kind: runs.Run, Statuses: []string{"pending", "running"}},
-		{Kind: runs.Run, Statuses: []string{"pending", "running"}, Owner: new("ada")}, // the bound of a user's runs counts them
+		{Kind: runs.Run, Statuses: []string{"pending", "running"}, Owner: new("ada")}, // the limit of a user's runs counts them
 		{Kind: runs.Thread, Statuses: []string{"busy"}},
 	}
 	wantTen := func() {
@@ -99,7 +99,7 @@ func TestUnfinishedRunsAndBusyThreadsAreReadFromAnIndex(t *testing.T) {
 	}
 	wantTen()
 	pgtest.Do(t, url, `DELETE FROM `+schema+`.run_live`)
-	pgtest.Do(t, url, pgdb.InSchema(schema, migrations[5].Script)) // fills it
+	pgtest.Do(t, url, pgdb.InSchema(schema, migrations[5].Script)) // the migration fills the table
 	wantTen()
 
 	pgtest.Do(t, url, `ANALYZE `+schema+`.run_record`)
@@ -115,7 +115,7 @@ func TestUnfinishedRunsAndBusyThreadsAreReadFromAnIndex(t *testing.T) {
 	}
 }
 
-// The table of unfinished runs and busy threads follows the records.
+// The table of unfinished runs and busy threads is updated with the records.
 func TestLiveRecordsFollowTheRecords(t *testing.T) {
 	t.Parallel()
 	ctx, schema, url := t.Context(), pgtest.Schema(t), pgtest.DirectURL(t)
@@ -151,7 +151,7 @@ func TestLiveRecordsFollowTheRecords(t *testing.T) {
 	want("")
 }
 
-// The status of a thread in the list follows its record.
+// The status of a thread in run_open is updated with its record.
 func TestListOfAStatusFollowsTheRecords(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// Among many threads, the searches of a server read few of them.
+// In a store with many threads, the searches of a server read few of them.
 func TestSearchesUseIndexes(t *testing.T) {
 	t.Parallel()
 	schema, url := pgtest.Schema(t), pgtest.DirectURL(t)

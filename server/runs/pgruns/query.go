@@ -34,7 +34,7 @@ func (s *Store) rows(ctx context.Context, limit time.Duration, may func(pgdb.Fau
 	})
 }
 
-// A statement is one of those that are sent together.
+// A statement is an SQL statement with its arguments.
 type statement struct {
 	text string
 	args []any
@@ -46,7 +46,7 @@ func (s *Store) exec(ctx context.Context, may func(pgdb.Fault) bool, list ...sta
 }
 
 func (s *Store) send(ctx context.Context, list []statement) error {
-	b := &pgx.Batch{} // a batch belongs to the connection on which it was sent
+	b := &pgx.Batch{} // a batch cannot be sent again on another connection
 	for _, one := range list {
 		b.Queue(pgdb.InSchema(s.schema, one.text), one.args...)
 	}

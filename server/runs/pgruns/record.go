@@ -103,8 +103,8 @@ func (s *Store) Insert(ctx context.Context, records ...runs.Record) error {
 	return nil
 }
 
-// inserted returns nil if an earlier attempt, whose answer was lost, has stored this record. Otherwise it returns the error
-// exists.
+// inserted returns nil if an earlier attempt, whose answer was lost, has stored this record. Otherwise it returns the
+// error exists.
 func (s *Store) inserted(ctx context.Context, r *runs.Record, exists error) error {
 	got, err := s.Get(ctx, r.Kind, r.ID)
 	if err != nil {
@@ -143,8 +143,8 @@ func (s *Store) Update(ctx context.Context, r runs.Record) (int64, error) {
 	return r.Revision + 1, nil
 }
 
-// replacement returns the statement that replaces a record, unless the events of a batch are stored
-// in the log of the thread.
+// replacement returns the statement that replaces a record. The statement does nothing if the events of the batch are
+// already stored in the log of the thread.
 func replacement(thread string, batch *string, r *runs.Record) (statement, error) {
 	if err := r.Check(); err != nil {
 		return statement{}, err

@@ -12,32 +12,31 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A condition is the part of a search after FROM.
+// A condition is the text of a search from FROM on, with its arguments.
 type condition struct {
 	text string
 	args []any
 }
 
-// and adds a condition, in which %s is the argument.
+// and adds a condition. %s stands for the argument.
 func (c *condition) and(text string, arg any) {
 	c.text += ` AND ` + strings.Replace(text, `%s`, c.arg(arg), 1)
 }
 
-// arg adds an argument and returns its name.
+// arg adds an argument and returns its placeholder.
 func (c *condition) arg(arg any) string {
 	c.args = append(c.args, arg)
 	return fmt.Sprintf(`$%d`, len(c.args))
 }
 
-// ofOpen reports whether a query selects threads of one of the statuses in the table run_open, in
-// the order of its index.
+// ofOpen reports whether the table run_open can answer a query: threads of one status, in the order of the table's index.
 func ofOpen(q *runs.Query) bool {
 	return q.Kind == runs.Thread && len(q.Statuses) == 1 && (q.Statuses[0] == "interrupted" || q.Statuses[0] == "error") &&
 		(q.Order == "" || q.Order == runs.ByCreated)
 }
 
-// ofLive reports whether a query selects records in the table run_live: runs that have not ended, or
-// threads that are busy. Those of a thread or with ids have better indexes.
+// ofLive reports whether the table run_live can answer a query: unfinished runs or busy threads. For a query with a
+// parent or ids, other indexes are better.
 func ofLive(q *runs.Query) bool {
 	live := map[runs.Kind][]string{runs.Run: {"pending", "running"}, runs.Thread: {"busy"}}[q.Kind]
 	return len(q.Statuses) > 0 && q.Parent == "" && q.IDs == nil &&
@@ -140,7 +139,7 @@ func orderOf(q *runs.Query) string {
 	return ` ORDER BY ` + columns
 }
 
-// Search implements [runs.Store]. The total is that of another moment if records change meanwhile.
+// Search implements [runs.Store]. If records change meanwhile, the total may not fit the page.
 func (s *Store) Search(ctx context.Context, q runs.Query) ([]runs.Record, int, error) {
 	found, total, err := s.search(ctx, &q)
 	if err != nil {
@@ -176,15 +175,15 @@ func (s *Store) search(ctx context.Context, q *runs.Query) (found []runs.Record,
 		return found, q.Offset + len(found), nil
 	}
 	text, args := `SELECT count(*)`+c.text, c.args
-	if c.text == openThreads { // there is no other condition
+	if c.text == openThreads { // the search has no other condition
 		text, args = countOpen, args[1:]
 	}
 	err = s.query(ctx, text, args, func(rows pgx.Rows) error { return rows.Scan(&total) })
 	return found, total, err
 }
 
-// hasNUL reports whether a text that all found records must have contains a NUL, which PostgreSQL
-// cannot compare. A list of ids or statuses may have such texts beside others.
+// hasNUL reports whether a query asks for a text with a NUL, which no record has and PostgreSQL cannot compare. It
+// removes such texts from the lists of ids and statuses.
 func hasNUL(q *runs.Query) bool {
 	q.IDs, q.Statuses = withoutNUL(q.IDs), withoutNUL(q.Statuses)
 	return strings.ContainsRune(q.Parent+q.Graph+q.Name, 0) || q.Owner != nil && strings.ContainsRune(*q.Owner, 0)

@@ -40,8 +40,8 @@ type Options struct {
 	// before it returns [ErrUnreachable]. Zero means 15 seconds. With a negative value, a call is
 	// tried once.
 	Patience time.Duration
-	// Timeout is the maximum time of one statement, including the wait for a connection. Then the
-	// connection counts as lost. Zero means 10 seconds.
+	// Timeout is the time limit for one statement, including the wait for a connection. After it, the connection counts
+	// as lost. Zero means 10 seconds.
 	Timeout time.Duration
 }
 

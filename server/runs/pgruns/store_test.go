@@ -26,8 +26,8 @@ func open(tb testing.TB, url, schema string) *pgruns.Store {
 	return store
 }
 
-// The store passes the suite on a direct connection and through PgBouncer in transaction mode. All
-// cases share one pool, each with a schema of its own.
+// The store passes the suite on a direct connection and through PgBouncer in transaction mode. All cases share one pool,
+// and each has its own schema.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, url := range map[string]func(testing.TB) string{"direct": pgtest.DirectURL, "pooled": pgtest.PooledURL} {
@@ -64,7 +64,7 @@ func TestNewRequiresMigrations(t *testing.T) {
 	require.ErrorContains(t, err, "other characters")
 }
 
-// The tables stand beside those of the checkpoints, in one schema.
+// The tables can be in one schema with the tables of the checkpoints.
 func TestSchemaIsSharedWithCheckpoints(t *testing.T) {
 	t.Parallel()
 	schema := pgtest.Schema(t)
@@ -81,8 +81,8 @@ func TestSchemaIsSharedWithCheckpoints(t *testing.T) {
 	assert.Zero(t, n)
 }
 
-// The server ends the connections of the store again and again. Each batch of events and each
-// change of a record beside it takes effect once.
+// The database server closes the connections of the store repeatedly. Each batch of events, and each change of a record
+// with it, takes effect once.
 func TestLostConnectionsRepeatNoBatch(t *testing.T) {
 	t.Parallel()
 	schema := pgtest.Schema(t)

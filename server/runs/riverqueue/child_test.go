@@ -23,15 +23,15 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// asReplica is an environment variable. If it is set, the test binary is a replica that has its
-// configuration in the folder.
+// asReplica is an environment variable. If it is set, the test binary is a replica, and the variable is the folder of its
+// configuration.
 const asReplica = "WEFT_TEST_REPLICA"
 
 // The files in the folder of a replica.
 const (
 	configFile  = "config.json"
-	addressFile = "address" // the address of the replica, while it lives
-	effectsFile = "effects" // a line for each effect of graph.Once, of all replicas
+	addressFile = "address" // the address of the replica while it runs
+	effectsFile = "effects" // a line for each effect of graph.Once in any replica
 )
 
 // A replicaConfig configures a replica.
@@ -41,7 +41,7 @@ type replicaConfig struct {
 	Lease            time.Duration
 	MaxRuns          int
 	UserRuns         int
-	Pause            time.Duration // the longest pause of a node
+	Pause            time.Duration // the largest pause of a node
 }
 
 // serveReplica serves until the process gets SIGTERM.
@@ -74,7 +74,7 @@ func serveReplica(dir string) error {
 		return err
 	}
 	g, err := stepsGraph(checkpoints, c.Pause, func(what, key string) {
-		// One write, which the end of the process cannot divide.
+		// Write the line in one call, so that the end of the process cannot split it.
 		if _, werr := effects.WriteString(fmt.Sprintln(what, key, os.Getpid())); werr != nil {
 			panic(werr)
 		}
@@ -82,7 +82,7 @@ func serveReplica(dir string) error {
 	if err != nil {
 		return err
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, nil)).With("process", os.Getpid()) // River's clients tell their ids
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil)).With("process", os.Getpid()) // River's clients log their ids
 	s, err := server.New(server.Options{
 		Graphs: map[string]*graph.Graph{"steps": g}, Runs: store, Logger: logger, MaxRuns: c.MaxRuns,
 		Queue: riverqueue.New(pool, riverqueue.Options{Schema: c.Schema, Lease: c.Lease, UserRuns: c.UserRuns, Sweep: 5 * time.Second, Logger: logger}),
@@ -130,14 +130,14 @@ func userOf(r *http.Request) (server.User, error) {
 	return server.User{ID: r.Header.Get(userHeader)}, nil
 }
 
-// heartbeat is the time between two signs of life of a stream.
+// heartbeat is the time between two heartbeats of a stream.
 const heartbeat = 500 * time.Millisecond
 
 // supersteps is the number of supersteps of a run of stepsGraph.
 const supersteps = 12
 
-// stepsGraph returns a graph of one node, which runs twelve times. Each time it has an effect, which calls
-// did before and after its result is stored.
+// stepsGraph returns a graph of one node, which runs twelve times. Each time it has an effect, which calls did twice:
+// before its result is stored and afterwards.
 func stepsGraph(store checkpoint.Store, most time.Duration, did func(what, key string)) (*graph.Graph, error) {
 	lines, tag, left := state.Append[string]("log"), state.LastWins[string]("tag"), state.LastWins[int]("left")
 	b := graph.New("steps", lines, tag, left)

@@ -22,14 +22,14 @@ import (
 	"github.com/weft-go/weft/internal/uuid"
 )
 
-// clients are the clients of replicas. Each request goes to any of them.
+// clients are the clients of replicas. They send each request to any of the replicas.
 type clients struct {
 	t        *testing.T
 	replicas []*replica
 	http     *http.Client
-	streams  atomic.Int64 // how often a stream was begun or joined
+	streams  atomic.Int64 // how many times a stream was begun or joined
 	events   atomic.Int64
-	ended    atomic.Int64 // runs
+	ended    atomic.Int64 // runs that have ended
 }
 
 func newClients(t *testing.T, replicas []*replica) *clients {
@@ -39,10 +39,10 @@ func newClients(t *testing.T, replicas []*replica) *clients {
 	return c
 }
 
-// silence is the time after which a client leaves a replica that does not answer.
+// silence is the time after which a client gives up on a replica that does not answer.
 const silence = 6 * heartbeat
 
-// thread executes runs on a thread, all at once, and checks what they left.
+// thread executes n runs on a thread at the same time, and checks the state of the thread.
 func (c *clients) thread(ctx context.Context, user, tag string, n int) {
 	thread := uuid.New()
 	c.retry(ctx, func() error {
@@ -70,7 +70,7 @@ func (c *clients) thread(ctx context.Context, user, tag string, n int) {
 	assert.Equal(c.t, want, lines, "what the runs of thread %s wrote", thread)
 }
 
-// run executes a run to its end, over the ends of replicas, and reads it once more at another one.
+// run executes a run to its end, also if replicas end meanwhile, and then reads its events once more from any replica.
 func (c *clients) run(ctx context.Context, user, thread, tag string) {
 	key := uuid.New()
 	body := map[string]any{
@@ -112,13 +112,13 @@ func (c *clients) run(ctx context.Context, user, thread, tag string) {
 	})
 }
 
-// stream begins a run with a key, or joins the run with an id. It returns the id of the run and the events so far also
-// with an error.
+// stream begins a run with a key. If there is an id, it joins the run. It returns the id of the run and the events so
+// far, even with an error.
 func (c *clients) stream(ctx context.Context, user, thread, id, last, key string, body any) (run string, events []string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	method, path, header := http.MethodPost, "/threads/"+thread+"/runs/stream", http.Header{}
-	if id == "" { // a replica that does not answer may store the run all the same
+	if id == "" { // the key finds a run that a replica has stored without an answer
 		header.Set("Idempotency-Key", key)
 	} else {
 		method, path, body = http.MethodGet, "/threads/"+thread+"/runs/"+id+"/stream", nil

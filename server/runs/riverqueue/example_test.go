@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/server/runs/riverqueue"
 )
 
-// replicaOptions returns the options of a server that shares its stores with others. All work on one pool. The thread
-// of a run and its job have the same lease.
+// replicaOptions returns the options of a server that shares its stores with others. All stores use one pool. The thread
+// of a run and its job have the same lease time.
 func replicaOptions(ctx context.Context, pool *pgxpool.Pool, compile func(*pgcheckpoint.Store) (*graph.Graph, error)) (server.Options, error) {
 	const lease = 10 * time.Second
 	checkpoints, err := pgcheckpoint.New(ctx, pool, pgcheckpoint.Options{LeaseTime: lease})
@@ -38,7 +38,7 @@ func replicaOptions(ctx context.Context, pool *pgxpool.Pool, compile func(*pgche
 	}, nil
 }
 
-// A program starts any number of times on one database.
+// Any number of processes can start this program on one database.
 func ExampleNew() {
 	ctx := context.Background()
 	config, err := pgcheckpoint.PoolConfig(os.Getenv("DATABASE_URL"), pgcheckpoint.Detect)
@@ -52,10 +52,10 @@ func ExampleNew() {
 		return
 	}
 	defer pool.Close()
-	_ = replicaOptions // server.New takes what it returns
+	_ = replicaOptions // pass its result to server.New
 }
 
-// A program that looks after a service reads the queue without a server.
+// A program that monitors a service reads the queue without a server.
 func ExampleQueue_Stats() {
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, os.Getenv("DATABASE_URL"))

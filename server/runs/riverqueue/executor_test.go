@@ -25,23 +25,23 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// An executor on River: each task of a superstep is a job. docs/distributed.md names it as an example.
+// This is an executor on River: each task of a superstep is a job. docs/distributed.md refers to it as an example.
 
 // taskArgs are the arguments of the job of a task. The set has one task.
 type taskArgs struct{ Set graph.TaskSet }
 
 func (taskArgs) Kind() string { return "graph_task" }
 
-// A taskWorker runs a task. In a program, run is the RunTasks of the graph with the name of the set.
+// A taskWorker runs a task. In a program, run is RunTasks of the graph that the set names.
 type taskWorker struct {
 	river.WorkerDefaults[taskArgs]
 	run func(context.Context, graph.TaskSet) error
 }
 
-// Timeout returns -1: the run of a task has no time limit of its own.
+// Timeout returns -1, because a job has no time limit of its own.
 func (*taskWorker) Timeout(*river.Job[taskArgs]) time.Duration { return -1 }
 
-// NextRetry delivers a task again, perhaps to another worker.
+// NextRetry returns the time at which the task is delivered again, perhaps to another worker.
 func (*taskWorker) NextRetry(*river.Job[taskArgs]) time.Time {
 	return time.Now().Add(10 * time.Millisecond)
 }
@@ -49,7 +49,7 @@ func (*taskWorker) NextRetry(*river.Job[taskArgs]) time.Time {
 // Work runs the task of a job. A task that is no longer due is not delivered again.
 func (w *taskWorker) Work(ctx context.Context, job *river.Job[taskArgs]) error {
 	err := w.run(ctx, job.Args.Set)
-	_, overlap := errors.AsType[*graph.NodeError](err) // another worker was faster in a subgraph of the task
+	_, overlap := errors.AsType[*graph.NodeError](err) // another worker has completed a task of the subgraph first
 	if errors.Is(err, checkpoint.ErrConflict) && !overlap {
 		return river.JobCancel(err)
 	}
@@ -62,7 +62,7 @@ type taskQueue struct {
 	queue  string
 }
 
-// execute adds a job for each task, and waits for the end of all. If ctx ends, it cancels them.
+// execute adds a job for each task, and waits until all have ended. If ctx ends, it cancels them.
 func (q *taskQueue) execute(ctx context.Context, sets []graph.TaskSet) error {
 	var jobs []river.InsertManyParams
 	for _, s := range sets {
@@ -83,7 +83,7 @@ func (q *taskQueue) execute(ctx context.Context, sets []graph.TaskSet) error {
 	return cmp.Or(q.wait(ctx, ids), context.Cause(ctx))
 }
 
-// wait waits until all jobs have ended. It returns the error of one that was given up.
+// wait waits until all jobs have ended. It returns the error of a job that was given up.
 func (q *taskQueue) wait(ctx context.Context, ids []int64) error {
 	lasting := context.WithoutCancel(ctx)
 	cancelled := ctx.Done()

@@ -28,7 +28,7 @@ import (
 
 var word = state.LastWins[string]("word")
 
-// A stage is a graph whose only node waits for its word to be released, unless that is empty.
+// A stage is a graph of one node, which waits until its word is released. It does not wait if the word is empty.
 type stage struct {
 	mu      sync.Mutex
 	ended   chan struct{}            // closed at the end of the test
@@ -67,7 +67,7 @@ func (s *stage) node(ctx context.Context, v state.View) (state.Update, error) {
 	select {
 	case <-release:
 		return nil, nil
-	case <-s.ended: // a server that closes waits for its nodes
+	case <-s.ended: // Close of a server waits for the nodes
 		return nil, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -101,7 +101,7 @@ func twoReplicas(t *testing.T, s *stage, q riverqueue.Options, change func(*serv
 	return urls, schema
 }
 
-// send sends a request with a user and decodes the answer. It returns the response without its body.
+// send sends a request of a user and decodes the answer. The body of the returned response is closed.
 func send(t *testing.T, method, url, user string, body, out any) *http.Response {
 	t.Helper()
 	data, err := json.Marshal(body)
@@ -147,7 +147,8 @@ func join(t *testing.T, url, thread, run string) string {
 	return r.Status
 }
 
-// A run that one replica executes obeys what clients ask of another one.
+// A client can cancel a run at any replica, whichever replica executes the run. The strategy of a new run has effect
+// there too.
 func TestStrategiesAndCancellationReachOtherReplicas(t *testing.T) {
 	t.Parallel()
 	s := newStage()
@@ -155,7 +156,7 @@ func TestStrategiesAndCancellationReachOtherReplicas(t *testing.T) {
 	a, b := urls[0], urls[1]
 	for name, c := range map[string]struct {
 		strategy string
-		first    string // the status of the first run then
+		first    string // the status of the first run afterwards
 	}{"interrupt": {"interrupt", "interrupted"}, "rollback": {"rollback", ""}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -231,8 +232,8 @@ func TestStrategiesAndCancellationReachOtherReplicas(t *testing.T) {
 	})
 }
 
-// A replica that ends aborts the streams and answers of runs that have not ended: a client that sees their end would
-// take the run for ended.
+// A replica that shuts down aborts the streams and answers of runs that have not ended. Otherwise a client would conclude
+// that the run has ended.
 func TestReadersOfAReplicaThatEndsLearnThatTheRunHasNot(t *testing.T) {
 	t.Parallel()
 	s, schema := newStage(), pgtest.Schema(t)
@@ -276,7 +277,7 @@ func TestReadersOfAReplicaThatEndsLearnThatTheRunHasNot(t *testing.T) {
 	assert.Equal(t, "success", join(t, executing, thread, run))
 }
 
-// A delayed run does not begin before its time, and does not keep other runs of the thread from beginning.
+// A delayed run does not begin before its time, and does not delay other runs of the thread.
 func TestDelayedRunIsAScheduledJob(t *testing.T) {
 	t.Parallel()
 	s := newStage()
@@ -294,7 +295,7 @@ func TestDelayedRunIsAScheduledJob(t *testing.T) {
 	assert.Equal(t, []string{"quick now", "quick late"}, s.order)
 }
 
-// All replicas have the job of a cron, and one starts its run.
+// The replicas share the job of a cron, and one of them starts the run.
 func TestCronFiresOnceForAllReplicas(t *testing.T) {
 	t.Parallel()
 	s := newStage()
@@ -309,7 +310,7 @@ func TestCronFiresOnceForAllReplicas(t *testing.T) {
 		"assistant_id": "stage", "schedule": "0 0 1 1 *", "input": map[string]string{"word": "quick cron"},
 	}, &cron)
 	require.NotEmpty(t, cron.ID)
-	// The time has come for both: the job is there twice, as if a replica had died between its statements.
+	// Insert the job twice as a due job, as if a replica had died between its statements.
 	pool := newPool(t, pgtest.DirectURL(t))
 	table := pgx.Identifier{schema, "river_job"}.Sanitize()
 	for range 2 {
@@ -332,7 +333,7 @@ func TestCronFiresOnceForAllReplicas(t *testing.T) {
 	assert.Equal(t, before.UTC(), cron.Next.UTC(), "the next time is that after now")
 }
 
-// The runs of a user beyond its bound wait, and users who came later do not wait for them.
+// The runs of a user above the limit wait. The runs of other users that were started later do not wait for them.
 func TestFloodOfAUserDelaysNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage()
@@ -367,7 +368,7 @@ func TestFloodOfAUserDelaysNobody(t *testing.T) {
 		send(t, http.MethodGet, urls[(i+1)%2]+"/threads/"+thread+"/runs/"+run+"/join", fmt.Sprint("user", i), nil, nil)
 	}
 	require.Eventually(t, func() bool { return stats().Running == 2 }, 10*time.Second, 10*time.Millisecond)
-	for i := range flood { // each end releases the next one
+	for i := range flood { // the end of each run releases the next one
 		begun, release := s.channels(fmt.Sprint("flood", i))
 		close(release)
 		<-begun
@@ -376,7 +377,7 @@ func TestFloodOfAUserDelaysNobody(t *testing.T) {
 	assert.Equal(t, runs.QueueStats{}, stats())
 }
 
-// More runs than the bound are refused, and the client is told when to try again.
+// Runs above the limit of the queue are refused, with a Retry-After header.
 func TestFullQueueRefusesRuns(t *testing.T) {
 	t.Parallel()
 	s := newStage()
@@ -399,7 +400,7 @@ func TestFullQueueRefusesRuns(t *testing.T) {
 	}
 }
 
-// Runs of important assistants begin before others that came first.
+// Runs of assistants with a higher priority begin before runs that were started earlier.
 func TestPrioritiesOrderTheQueue(t *testing.T) {
 	t.Parallel()
 	s := newStage()
@@ -423,10 +424,10 @@ func TestPrioritiesOrderTheQueue(t *testing.T) {
 	close(release)
 }
 
-// Any number of servers may migrate at once.
+// Any number of servers may migrate at the same time.
 func TestServersStartTogether(t *testing.T) {
 	t.Parallel()
-	schema := "weft_test_together_" + uuid.New()[:8] // it does not exist
+	schema := "weft_test_together_" + uuid.New()[:8] // a schema that does not exist
 	pools := pgtest.DirectURL(t)
 	t.Cleanup(func() { pgtest.Do(t, pools, `DROP SCHEMA `+pgx.Identifier{schema}.Sanitize()+` CASCADE`) })
 	var all sync.WaitGroup

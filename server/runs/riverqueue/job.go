@@ -49,7 +49,7 @@ var live = []rivertype.JobState{
 	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable, rivertype.JobStateRunning, rivertype.JobStateScheduled,
 }
 
-// insertion returns a job as River inserts it.
+// insertion returns the arguments and options with which River inserts a job.
 func (q *Queue) insertion(j *runs.Job) (river.JobArgs, *river.InsertOpts) {
 	opts := &river.InsertOpts{
 		MaxAttempts: maxAttempts, Queue: otherQueue, ScheduledAt: j.At, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live},
@@ -85,13 +85,13 @@ func (q *Queue) add(ctx context.Context, jobs []runs.Job) (err error) {
 	if q.client == nil {
 		return errors.New("the queue is not started")
 	}
-	if len(jobs) > 1 { // a sweep: most of the jobs are there
+	if len(jobs) > 1 { // the jobs of a sweep, most of which are in the queue
 		if jobs, err = q.missing(ctx, jobs); err != nil {
 			return err
 		}
 	}
 	for i := range jobs {
-		// An insertion may be sent again, since it has no effect if the job is there.
+		// The insertion can be sent again, because it has no effect if the queue has the job.
 		err := retries.Do(ctx, statementTime, pgdb.AnyFault, func(ctx context.Context) error { return q.insert(ctx, &jobs[i]) })
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (q *Queue) add(ctx context.Context, jobs []runs.Job) (err error) {
 	return nil
 }
 
-// insert adds a job. A job of a user that executes as many runs as it may is held.
+// insert adds a job. If the user of the job executes as many runs as it may, the job is held.
 func (q *Queue) insert(ctx context.Context, j *runs.Job) error {
 	args, opts := q.insertion(j)
 	if j.Kind != runs.JobThread || j.Owner == "" || q.o.UserRuns < 0 {
@@ -118,16 +118,16 @@ func (q *Queue) insert(ctx context.Context, j *runs.Job) error {
 	})
 }
 
-// lockUser locks the jobs of a user until the end of a transaction. It returns how many of them are
+// lockUser locks the jobs of a user until the end of a transaction. It returns the number of jobs of the user that are
 // executed or wait without being held.
 func (q *Queue) lockUser(ctx context.Context, tx pgx.Tx, owner string) (n int, err error) {
-	b := &pgx.Batch{} // the second statement sees what was stored before the lock was taken
+	b := &pgx.Batch{} // two statements: the second one sees all jobs that were stored before the lock was taken
 	b.Queue(lockUser, q.o.Schema+" "+owner)
 	b.Queue(q.sql(countUser), owner).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
 	return n, tx.SendBatch(ctx, b).Close()
 }
 
-// missing returns the jobs that are not there.
+// missing returns the jobs that the queue does not have.
 func (q *Queue) missing(ctx context.Context, jobs []runs.Job) ([]runs.Job, error) {
 	there := map[string]bool{}
 	err := q.rows(ctx, q.sql(liveKeys), nil, func(rows pgx.Rows) error {
@@ -138,7 +138,7 @@ func (q *Queue) missing(ctx context.Context, jobs []runs.Job) ([]runs.Job, error
 	})
 	var out []runs.Job
 	for _, j := range jobs {
-		// A cron may have a job of an older schedule.
+		// Keep the job of each cron, because the job in the queue may have an older schedule.
 		if j.Kind == runs.JobCron || !there[string(j.Kind)+" "+j.Key] {
 			out = append(out, j)
 		}
@@ -159,7 +159,7 @@ func (w *threadWorker) Work(ctx context.Context, job *river.Job[threadArgs]) err
 	return w.q.work(ctx, job.ID, j, func(ctx context.Context, tx pgx.Tx) error {
 		if a.Owner != "" && w.q.o.UserRuns >= 0 {
 			n, err := w.q.lockUser(ctx, tx, a.Owner)
-			if err == nil && n <= w.q.o.UserRuns { // with this job, which ends
+			if err == nil && n <= w.q.o.UserRuns { // n includes this job, which ends
 				err = w.q.releaseHeld(ctx, tx, a.Owner, w.q.o.UserRuns-n+1)
 			}
 			if err != nil {
@@ -171,7 +171,7 @@ func (w *threadWorker) Work(ctx context.Context, job *river.Job[threadArgs]) err
 	})
 }
 
-// releaseHeld makes held jobs of a user available.
+// releaseHeld makes at most n held jobs of a user available.
 func (q *Queue) releaseHeld(ctx context.Context, tx pgx.Tx, owner string, n int) error {
 	tag, err := tx.Exec(ctx, q.sql(releaseHeld), owner, n)
 	if err != nil || tag.RowsAffected() == 0 {
@@ -182,8 +182,8 @@ func (q *Queue) releaseHeld(ctx context.Context, tx pgx.Tx, owner string, n int)
 	})
 }
 
-// releaseAll releases the held jobs of all users that may execute more. Jobs stay held if one that was to
-// release them was cancelled in River, or if the bound has changed.
+// releaseAll releases the held jobs of all users that may execute more. A job stays held if the job that should release
+// it was cancelled in River, or if the limit has changed.
 func (q *Queue) releaseAll(ctx context.Context) error {
 	var owners []string
 	err := q.rows(ctx, q.sql(holders), nil, func(rows pgx.Rows) error {
@@ -215,7 +215,7 @@ func (q *Queue) releaseAll(ctx context.Context) error {
 	return nil
 }
 
-// sweep corrects the jobs of all servers.
+// sweep releases held jobs, and removes old errors from the jobs of all servers.
 func (q *Queue) sweep(ctx context.Context) error {
 	err := q.releaseAll(ctx)
 	_, cerr := q.pool.Exec(ctx, q.sql(cutErrors), keepErrors)
@@ -237,7 +237,7 @@ func (w *taskWorker) Work(ctx context.Context, job *river.Job[taskArgs]) error {
 	})
 }
 
-// work executes a job and ends it.
+// work executes a job and completes it.
 func (q *Queue) work(ctx context.Context, id int64, j runs.Job, complete func(context.Context, pgx.Tx) error) error {
 	run, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -254,7 +254,7 @@ func (q *Queue) work(ctx context.Context, id int64, j runs.Job, complete func(co
 	q.drop(id)
 	switch {
 	case errors.Is(context.Cause(run), errLost), errors.Is(err, rivertype.ErrNotFound):
-		return nil // another server has the job under another id; River changes only jobs that run
+		return nil // another server has the job under another id; River ignores the end of a job that does not run
 	case errors.Is(err, runs.ErrHandOver):
 		return river.JobSnooze(pauseOf(err))
 	case err != nil:
@@ -264,7 +264,7 @@ func (q *Queue) work(ctx context.Context, id int64, j runs.Job, complete func(co
 	return nil
 }
 
-// pauseOf returns the time after which another server gets a job.
+// pauseOf returns the time after which another server may get a job that was handed over.
 func pauseOf(err error) time.Duration {
 	if e, ok := errors.AsType[*runs.HandOverError](err); ok {
 		return max(e.After, 0)

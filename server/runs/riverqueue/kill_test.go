@@ -23,19 +23,19 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// In the short version, few runs are executed and the database is not restarted. Runs are executed until each
-// fault has happened once and a replica has taken a job of one that was killed.
+// The short version executes few runs and does not restart the database. Both versions execute runs until each fault has
+// happened once. The short version also waits until a replica has taken a job of a killed one.
 const (
 	shortRuns  = 60
 	testLease  = time.Second
 	fullLease  = 2 * time.Second
 	testPause  = 20 * time.Millisecond
-	runsThread = 2   // runs that are queued on a thread
-	atOnce     = 100 // threads
+	runsThread = 2   // the number of runs that are queued on a thread
+	atOnce     = 100 // the number of threads at the same time
 	testUsers  = 20
 )
 
-// fullRuns returns the number of runs that WEFT_REPLICA_RUNS asks for, and 0 for the short version.
+// fullRuns returns the number of runs in WEFT_REPLICA_RUNS, and 0 for the short version.
 func fullRuns(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("WEFT_REPLICA_RUNS")
@@ -47,9 +47,9 @@ func fullRuns(t *testing.T) int {
 	return n
 }
 
-// Replicas are killed, stopped for longer than their lease, and drained, while clients begin and read runs at any
-// of them. Each run ends in the state that it has without faults, each reader gets each event once and in order, and
-// no effect is repeated after its result was stored.
+// Replicas are killed, stopped for longer than their lease, and drained, while clients begin and read runs at any of
+// them. Each run ends in the same state as without faults, each reader gets each event once and in order, and no effect
+// is repeated after its result was stored.
 func TestKilledReplicasLoseAndRepeatNothing(t *testing.T) {
 	t.Parallel()
 	runs := fullRuns(t)
@@ -95,16 +95,16 @@ func ownDatabase(t *testing.T) (*fault.Server, string) {
 	return s, s.URL()
 }
 
-// A faultFunc does harm, and returns the name of the harm, or "" if there was no process to harm.
+// A faultFunc causes a fault, and returns its name, or "" if there was no process.
 type faultFunc func(ctx context.Context) string
 
-// A round is a number of runs with faults.
+// A round executes runs while faults happen.
 type round struct {
 	t        *testing.T
 	configs  []replicaConfig
 	replicas []*replica
 	direct   string        // the address of the database without PgBouncer
-	database *fault.Server // nil if it is not restarted
+	database *fault.Server // nil if the database is not restarted
 	faults   []faultFunc
 	between  time.Duration // the mean time between two faults
 	lease    time.Duration
@@ -138,7 +138,7 @@ func (n *round) signal(s syscall.Signal, name string) string {
 
 func (n *round) kill(context.Context) string {
 	r := n.any()
-	client := r.client() // before the kill: afterwards the log may have the id of the next process
+	client := r.client() // read before the kill: afterwards the log may have the id of the next process
 	if r.signal(syscall.SIGKILL) == 0 {
 		return ""
 	}
@@ -236,8 +236,7 @@ func (n *round) run(total int) {
 	}
 }
 
-// taken returns how many jobs replicas have taken from others that were killed. The jobs of one that was stopped
-// do not count.
+// taken returns the number of jobs that replicas have taken from killed ones. Jobs of a stopped replica do not count.
 func (n *round) taken() int {
 	n.mu.Lock()
 	killed := slices.Clone(n.killed)
@@ -247,8 +246,8 @@ func (n *round) taken() int {
 		AND attempted_by[cardinality(attempted_by)] = ANY ($1::text[])`, killed)
 }
 
-// late returns the ids of the processes of which others have taken jobs: those that were killed or stopped, and those that a busy
-// machine kept from their leases for as long.
+// late returns the ids of the processes whose jobs were taken by others: processes that were killed or stopped, and
+// processes that could not renew their leases in time because the machine was busy.
 func (n *round) late() map[string]bool {
 	clients := pgtest.Ask[[]string](n.t, n.direct, `SELECT array_agg(DISTINCT attempted_by[cardinality(attempted_by)])
 		FROM `+n.configs[0].Schema+`.river_job WHERE errors[cardinality(errors)]->>'error' = 'the server of the job has died'`)
@@ -294,7 +293,7 @@ func (n *round) checkEffects(want int) (again, late int) {
 		}
 		did[key] = true
 	}
-	if !assert.Equal(n.t, want, len(did), "effects") { // Len would print all of them
+	if !assert.Equal(n.t, want, len(did), "effects") { // Len would print all effects
 		n.showOdd(string(data), did)
 	}
 	return again, late

@@ -12,9 +12,9 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// renew renews the leases of the jobs that are executed, and takes those of servers that have died,
-// until ctx ends. The lease of a job is the column attempted_at: River itself writes it when a job
-// begins, and rescues no jobs that have no time limit.
+// renew renews the leases of the jobs that are executed, and takes the jobs of servers that have died, until ctx ends.
+// The lease of a job is the column attempted_at. River itself sets it when a job begins, and does not rescue jobs without
+// a time limit.
 func (q *Queue) renew(ctx context.Context) {
 	tick := time.NewTicker(q.o.Lease / renewals)
 	defer tick.Stop()
@@ -32,21 +32,20 @@ func (q *Queue) renew(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			q.o.Logger.Error("riverqueue: the leases of jobs were not renewed", "error", err)
 		}
-		// After a time without the database, or with a slow one, the other servers get the time to renew their
-		// leases.
+		// After an outage or slowness of the database, give the other servers time to renew their leases.
 		if err != nil || q.slow(begun) {
 			since = time.Now()
 		}
 	}
 }
 
-// slow reports whether the database has worked for so long that other servers may have missed a renewal.
+// slow reports whether the database was slow for so long that other servers may have missed a renewal.
 func (q *Queue) slow(begun time.Time) bool { return time.Since(begun) > q.o.Lease/renewals }
 
-// renewals is how often a lease is renewed before it ends.
+// renewals is the number of renewals in the time of a lease.
 const renewals = 4
 
-// renewOnce renews the leases. It ends the jobs whose lease is lost.
+// renewOnce renews the leases. It cancels the jobs whose lease is lost.
 func (q *Queue) renewOnce(ctx context.Context) error {
 	q.mu.Lock()
 	ids := make([]int64, 0, len(q.held))
@@ -91,9 +90,9 @@ type deadJob struct {
 	args []byte
 }
 
-// rescue takes the jobs of servers that have died. It ends each of them and adds a new one, so that a
-// server which was only slow cannot end a job that another one executes. It takes none if the database
-// was slow since begun. The transaction compares leases with the time of its begin: it may be slow later.
+// rescue takes the jobs of servers that have died. It ends each job and adds a new one, so that a server that was only
+// slow cannot end a job that another one executes. It takes no job if the database was slow since begun. Slowness after
+// the begin of the transaction does no harm, because the transaction compares leases with that time.
 func (q *Queue) rescue(ctx context.Context, begun time.Time) error {
 	n, threads := 0, 0
 	err := retries.Do(ctx, statementTime, pgdb.Unsent, func(ctx context.Context) error {
@@ -132,7 +131,7 @@ func (q *Queue) rescue(ctx context.Context, begun time.Time) error {
 	return err
 }
 
-// again returns a new job for one whose server has died.
+// again returns a new job that replaces the job of a dead server.
 func (q *Queue) again(d *deadJob) (river.InsertManyParams, error) {
 	var j runs.Job
 	if d.kind == threadKind {

@@ -14,8 +14,7 @@ import (
 	"github.com/weft-go/weft/internal/pgdb"
 )
 
-// findListener sets the connection for LISTEN. It reports whether the pool leads through a
-// transaction pooler.
+// findListener sets the connection for LISTEN. It reports whether the pool connects through a transaction pooler.
 func (q *Queue) findListener(ctx context.Context) (pooled bool, err error) {
 	config := q.pool.Config().ConnConfig
 	if pooled, err = pgdb.DetectPooler(ctx, config); err != nil {
@@ -31,20 +30,20 @@ func (q *Queue) findListener(ctx context.Context) (pooled bool, err error) {
 }
 
 const (
-	lookAlways = 250 * time.Millisecond // the time between two looks without LISTEN
-	lookRarely = 5 * time.Second        // and with it, in case that a message was lost
+	lookAlways = 250 * time.Millisecond // the time between two checks for changes without LISTEN
+	lookRarely = 5 * time.Second        // the same with LISTEN, in case a message was lost
 	maxPayload = 7000                   // bytes; the limit of PostgreSQL is 8000
 	minBackOff = 100 * time.Millisecond
 	maxBackOff = 5 * time.Second
 )
 
-// channel is the name of the channel of NOTIFY. A schema has its own.
+// channel returns the name of the channel for NOTIFY. Each schema has its own.
 func (q *Queue) channel() string {
 	sum := sha256.Sum256([]byte(q.o.Schema))
 	return "weft_runs_" + hex.EncodeToString(sum[:8])
 }
 
-// Tell implements [runs.Queue]. Threads that are told while a message is sent are one message.
+// Tell implements [runs.Queue]. The threads of calls during the sending of a message are sent in one message.
 func (q *Queue) Tell(thread string) {
 	q.mu.Lock()
 	q.told[thread] = true
@@ -81,7 +80,7 @@ func (q *Queue) send(ctx context.Context) {
 	}
 }
 
-// sendTold sends the threads that were told. Those that it cannot send are told again.
+// sendTold sends messages with the told threads. After an error, the threads stay told.
 func (q *Queue) sendTold(ctx context.Context) error {
 	q.mu.Lock()
 	told := slices.Collect(maps.Keys(q.told))
@@ -106,7 +105,7 @@ func (q *Queue) sendTold(ctx context.Context) error {
 	return nil
 }
 
-// listen passes on the messages of others, and looks for changes from time to time, until ctx ends.
+// listen passes the messages of other servers to the worker, and checks for changes from time to time, until ctx ends.
 func (q *Queue) listen(ctx context.Context) {
 	if q.direct == nil {
 		tick := time.NewTicker(lookAlways)
@@ -140,7 +139,7 @@ func (q *Queue) listen(ctx context.Context) {
 	}
 }
 
-// listenOnce passes on messages until the connection is lost.
+// listenOnce passes messages to the worker until the connection is lost.
 func (q *Queue) listenOnce(ctx context.Context) error {
 	setup, cancel := context.WithTimeout(ctx, statementTime)
 	defer cancel()
@@ -164,7 +163,7 @@ func (q *Queue) listenOnce(ctx context.Context) error {
 			if from != q.id {
 				q.worker.Changed(strings.Fields(threads)...)
 			}
-		case due: // a connection that is lost without a sign fails now
+		case due: // detects a connection that was lost without an error
 			ping, cancel := context.WithTimeout(ctx, statementTime)
 			err := conn.Ping(ping)
 			cancel()
@@ -174,7 +173,7 @@ func (q *Queue) listenOnce(ctx context.Context) error {
 		case err != nil:
 			return err
 		}
-		if time.Since(last) >= q.look { // messages may never pause
+		if time.Since(last) >= q.look { // also if there is always another message
 			last = time.Now()
 			q.worker.Changed()
 		}

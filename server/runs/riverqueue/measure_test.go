@@ -22,8 +22,8 @@ import (
 	"github.com/weft-go/weft/internal/uuid"
 )
 
-// measured starts replicas without faults, and returns their clients and the schema. The nodes pause for at most
-// the time.
+// measured starts replicas without faults, and returns their clients and the schema. A node pauses for at most the time
+// pause.
 func measured(t *testing.T, replicas int, pause time.Duration) (*clients, string) {
 	t.Helper()
 	schema, effects := pgtest.Schema(t), filepath.Join(t.TempDir(), effectsFile)
@@ -52,7 +52,7 @@ func (c *clients) one(ctx context.Context, user string) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// flood begins runs of one user, and does not wait for them.
+// flood begins runs of one user without waiting for them.
 func (c *clients) flood(ctx context.Context, runs int) {
 	var all sync.WaitGroup
 	const senders = 20
@@ -69,7 +69,7 @@ func (c *clients) flood(ctx context.Context, runs int) {
 	all.Wait()
 }
 
-// Two replicas execute what one does. The log has how many runs they execute in a second.
+// The test measures how many runs one and two replicas execute in a second. The log has the results.
 func TestThroughputOfReplicas(t *testing.T) {
 	runs := max(fullRuns(t)/5, shortRuns)
 	for _, replicas := range []int{1, 2} {
@@ -91,7 +91,7 @@ func TestThroughputOfReplicas(t *testing.T) {
 	}
 }
 
-// One of many users floods the queue. The log has how long the runs of the others wait.
+// One of many users floods the queue. The log has the waits of the runs of the other users.
 func TestFloodedQueueWaits(t *testing.T) {
 	users, flood, each := 20, 60, 2
 	if fullRuns(t) > 0 {
@@ -108,7 +108,7 @@ func TestFloodedQueueWaits(t *testing.T) {
 			for i := range users - 1 {
 				all.Go(func() {
 					for n := range each {
-						if n > 0 { // a user thinks
+						if n > 0 { // the pause of a user between two runs
 							<-time.After(time.Second)
 						}
 						assert.NoError(t, c.one(ctx, fmt.Sprint("user", i)))
@@ -124,7 +124,7 @@ func TestFloodedQueueWaits(t *testing.T) {
 	}
 }
 
-// queueWaits returns how long the runs of the flooder and of others waited, shortest first.
+// queueWaits returns the waits of the runs of the flooder and of the others, shortest first.
 func queueWaits(t *testing.T, schema string) (flooder, others []time.Duration) {
 	t.Helper()
 	conn := pgtest.Connect(t, pgtest.DirectURL(t))

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A replica is a process that serves stepsGraph. It is started again when it ends.
+// A replica is a process that serves stepsGraph. The test starts it again when it ends.
 type replica struct {
 	dir string
 
@@ -29,7 +29,7 @@ type replica struct {
 	cmd *exec.Cmd // nil while there is no process
 }
 
-// startProcesses starts replicas. They end with ctx; wait for done then.
+// startProcesses starts replicas. They end with ctx. Wait for done afterwards.
 func startProcesses(ctx context.Context, t *testing.T, done *sync.WaitGroup, configs ...replicaConfig) []*replica {
 	t.Helper()
 	replicas := make([]*replica, len(configs))
@@ -79,17 +79,17 @@ func (r *replica) once(ctx context.Context, served func()) error {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		served()
 	}
-	_ = cmd.Wait() // the signals of the test end it
+	_ = cmd.Wait() // signals of the test end the process
 	r.mu.Lock()
 	r.cmd = nil
 	r.mu.Unlock()
-	if code := cmd.ProcessState.ExitCode(); code > 0 { // a database that is restarted may end a start
+	if code := cmd.ProcessState.ExitCode(); code > 0 { // a process may fail to start while the database restarts
 		<-time.After(100 * time.Millisecond)
 	}
 	return nil
 }
 
-// signal sends the process a signal. It returns its id, or 0 if there is no process.
+// signal sends a signal to the process. It returns the id of the process, or 0 if there is none.
 func (r *replica) signal(s syscall.Signal) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,7 +99,7 @@ func (r *replica) signal(s syscall.Signal) int {
 	return r.cmd.Process.Pid
 }
 
-// client returns the id of River's client in the process, or of the one before. It is "" before the first.
+// client returns the id of River's client in the process, or in the previous one. It is "" before the first process.
 func (r *replica) client() (id string) {
 	for _, client := range r.clients() {
 		id = client
@@ -107,10 +107,10 @@ func (r *replica) client() (id string) {
 	return id
 }
 
-// started matches the line of a log in which a process tells the id of its client of River.
+// started matches the line of a log with the ids of a process and of its River client.
 var started = regexp.MustCompile(`msg="River client started" process=(\d+) client_id=(\S+)`)
 
-// clients returns the ids of the processes so far, in their order, with the ids of their clients of River.
+// clients yields the ids of all processes, in order, with the ids of their River clients.
 func (r *replica) clients() iter.Seq2[string, string] {
 	return func(yield func(process, client string) bool) {
 		data, err := os.ReadFile(filepath.Join(r.dir, "log"))
@@ -125,7 +125,7 @@ func (r *replica) clients() iter.Seq2[string, string] {
 	}
 }
 
-// address returns the address of the process, or of the one before.
+// address returns the address of the process, or of the previous one.
 func (r *replica) address() string {
 	data, err := os.ReadFile(filepath.Join(r.dir, addressFile))
 	if err != nil {

@@ -24,23 +24,23 @@ import (
 type Options struct {
 	// Schema holds the tables of River. Empty means "weft". It may contain lower-case letters, digits and "_".
 	Schema string
-	// Lease is the time after which the jobs of a server that does not answer are given to others.
-	// Zero means 10 s. It has to be longer than any pause of a process, and is at least 1 s.
+	// Lease is the time after which the jobs of a server that does not answer are given to others. Zero means 10 s. It
+	// must be longer than any pause of a process, and is at least 1 s.
 	Lease time.Duration
-	// Priorities are the priorities of runs by the id of their assistant or the name of their graph,
-	// from 1, which comes first, to 4. The others have 2.
+	// Priorities are the priorities of runs by the id of their assistant or the name of their graph, from 1, the highest,
+	// to 4. Other runs have 2.
 	Priorities map[string]int
-	// UserRuns is the number of runs of a user that are executed at once, over all servers. More runs
-	// are held, so that the runs of other users do not wait for them. Zero means 16, and a
-	// negative number means no limit. Runs without a user have no limit.
+	// UserRuns is the number of runs of a user that are executed at the same time, over all servers. More runs are held,
+	// so that the runs of other users do not wait for them. Zero means 16, and a negative number means no limit. Runs
+	// without a user have no limit.
 	UserRuns int
-	// Listen is the address of the database for LISTEN. It must not lead through a transaction
-	// pooler. Empty means the address of the pool, unless a pooler is found there.
+	// Listen is the address of the database for LISTEN. It must not lead through a transaction pooler. If it is empty,
+	// the queue uses the address of the pool, or polls if this address leads through a pooler.
 	Listen string
-	// Sweep is the time between two looks for work without a job, which is left if a server dies
-	// between two statements. Zero means a minute.
+	// Sweep is the time between two searches for work without a job, which is left if a server dies between two
+	// statements. Zero means a minute.
 	Sweep time.Duration
-	// Logger receives failures. Nil means that nothing is logged.
+	// Logger logs failures. Nil means that nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -49,11 +49,11 @@ type Queue struct {
 	pool   *pgxpool.Pool
 	own    bool // Close closes the pool
 	o      Options
-	id     string // tells the messages of this process from those of others
+	id     string // distinguishes the messages of this process from those of others
 	worker runs.Worker
 	client *river.Client[pgx.Tx] // nil before Start
 	direct *pgx.ConnConfig       // for LISTEN; nil if the queue polls
-	look   time.Duration         // the time between two looks with LISTEN
+	look   time.Duration         // the time between two checks for changes with LISTEN
 
 	stop    context.CancelFunc
 	tasks   sync.WaitGroup
@@ -61,7 +61,7 @@ type Queue struct {
 
 	mu   sync.Mutex
 	held map[int64]context.CancelCauseFunc // the jobs that are executed, by id
-	told map[string]bool                   // threads that the others are told about
+	told map[string]bool                   // threads of which the other servers are not told yet
 	tell chan struct{}
 }
 
@@ -73,25 +73,24 @@ const (
 	defaultUserRuns = 16
 	defaultSweep    = time.Minute
 
-	runQueue   = "weft_runs"  // of threads
-	otherQueue = "weft_other" // of the rest, which does not wait for long runs
+	runQueue   = "weft_runs"  // for the jobs of threads
+	otherQueue = "weft_other" // for other jobs, which do not wait for long runs
 	otherSlots = 8
 
 	fetchPause = 10 * time.Millisecond  // the time between two fetches when there are new jobs
-	fetchPoll  = 500 * time.Millisecond // and when River was told of none
+	fetchPoll  = 500 * time.Millisecond // the same if River was told of no new job
 	pooledPoll = 100 * time.Millisecond // the same behind a pooler
 
-	keepEnded  = time.Hour   // a job after its end
-	minRetry   = time.Second // before a job is tried again; it doubles each time
+	keepEnded  = time.Hour   // the time for which a job is kept after its end
+	minRetry   = time.Second // the time before a job is tried again; it doubles each time
 	maxRetry   = time.Minute
-	keepErrors = 10 // of a job
-	// maxAttempts never ends a job: the server decides when a run has failed.
+	keepErrors = 10 // the number of errors that are kept of a job
+	// maxAttempts is so large that River never ends a job: the server decides when a run has failed.
 	maxAttempts = 30_000
 	setupTime   = 2 * time.Minute
 )
 
-// New returns a queue. It works when a server has called Start. The caller closes the pool, after the
-// server.
+// New returns a queue, which works after a server has called Start. The caller closes the pool, after the server.
 func New(pool *pgxpool.Pool, o Options) *Queue {
 	o.Schema = cmp.Or(o.Schema, defaultSchema)
 	o.Lease = max(cmp.Or(o.Lease, defaultLease), time.Second)
@@ -106,8 +105,7 @@ func New(pool *pgxpool.Pool, o Options) *Queue {
 	}
 }
 
-// Start implements [runs.Queue]. It migrates the tables of River if needed; several servers may do so
-// at once.
+// Start implements [runs.Queue]. It migrates the tables of River if needed. Several servers may call it at the same time.
 func (q *Queue) Start(ctx context.Context, w runs.Worker) error {
 	if err := q.start(ctx, w); err != nil {
 		return fmt.Errorf("riverqueue: start: schema %q: %w", q.o.Schema, err)
@@ -140,7 +138,7 @@ func (q *Queue) start(ctx context.Context, w runs.Worker) error {
 	q.worker = w
 	client, err := river.NewClient(riverpgxv5.New(q.pool), q.config(w, pooled))
 	if err == nil {
-		q.client = client // a job that is executed at once may add others
+		q.client = client // set before Start, because the first jobs may add others
 		err = client.Start(context.WithoutCancel(ctx))
 	}
 	if err != nil {
@@ -155,8 +153,8 @@ func (q *Queue) start(ctx context.Context, w runs.Worker) error {
 	return nil
 }
 
-// openPool replaces the pool by one like it whose configuration says that nothing is prepared. River sends
-// JSON in another form then.
+// openPool replaces the pool by an equal one that prepares no statements. River reads this configuration, and then sends
+// JSON in another form.
 func (q *Queue) openPool(ctx context.Context) error {
 	config := q.pool.Config()
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
@@ -174,8 +172,8 @@ func (q *Queue) closePool() {
 	}
 }
 
-// minConns is the number of connections that a queue uses at once: River listens with one and works
-// with others.
+// minConns is the number of connections that a queue uses at the same time: River listens on one and uses others for its
+// statements.
 const minConns = 4
 
 // config returns the configuration of River.
@@ -201,7 +199,7 @@ func (q *Queue) config(w runs.Worker, pooled bool) *river.Config {
 	}
 }
 
-// A retryPolicy tries a job again after a while, which is longer each time.
+// A retryPolicy tries a job again after a pause, which doubles each time up to maxRetry.
 type retryPolicy struct{}
 
 // NextRetry implements [river.ClientRetryPolicy].

@@ -45,14 +45,14 @@ func newGatedPool(t *testing.T) *gatedPool {
 	return p
 }
 
-// A recorder is a worker whose jobs of threads last until the end of the test.
+// A recorder is a worker. Its jobs of threads last until the end of the test.
 type recorder struct {
-	begun   chan string   // the threads of jobs
+	begun   chan string   // the threads whose jobs have begun
 	changed chan []string // the arguments of Changed
 	ended   chan struct{}
 }
 
-// startQueue starts a queue on a schema. change changes it before.
+// startQueue starts a queue on a schema. It calls change with the queue before the start.
 func startQueue(t *testing.T, pool *pgxpool.Pool, o Options, change func(*Queue)) (*Queue, *recorder) {
 	t.Helper()
 	q, r := New(pool, o), &recorder{begun: make(chan string, 100), changed: make(chan []string, 10_000), ended: make(chan struct{})}
@@ -94,7 +94,8 @@ func await[T any](t *testing.T, c <-chan T) (v T) {
 	return v
 }
 
-// A server looks for all changes from time to time, also if messages never pause: one of them may be lost.
+// A server checks for changes of all threads from time to time, even if messages never pause, because one of them may be
+// lost.
 func TestQueueLooksForChangesAmongManyMessages(t *testing.T) {
 	t.Parallel()
 	const look = 500 * time.Millisecond
@@ -114,7 +115,7 @@ func TestQueueLooksForChangesAmongManyMessages(t *testing.T) {
 	assert.Equal(t, 2, looks, "among %d messages", messages)
 }
 
-// pass lets time pass by the clock of the database, which measures leases.
+// pass waits in real time, because the clock of the database measures leases.
 func pass(d time.Duration) { <-time.After(d) }
 
 // A message that could not be sent is sent again.
@@ -127,9 +128,9 @@ func TestQueueSendsAMessageAgain(t *testing.T) {
 	pool.broken.Store(true)
 	q.Tell("thread")
 	require.Error(t, func() error { _, err := pool.Exec(t.Context(), "SELECT 1"); return err }())
-	pass(2 * minBackOff) // a time in which the message is not sent
+	pass(2 * minBackOff) // sending the message fails in this time
 	pool.broken.Store(false)
-	for range 2 { // a look may be between
+	for range 2 { // a check for changes may come first
 		if threads := await(t, r.changed); len(threads) > 0 {
 			assert.Equal(t, []string{"thread"}, threads)
 			return
@@ -138,7 +139,8 @@ func TestQueueSendsAMessageAgain(t *testing.T) {
 	assert.Fail(t, "the message did not come")
 }
 
-// A server that had a slow database does not take the jobs of others, which had one, too.
+// After a time with a slow database, a server does not take the jobs of others, because the database was slow for them
+// too.
 func TestQueueTakesNoJobsAfterASlowDatabase(t *testing.T) {
 	t.Parallel()
 	o := Options{Schema: pgtest.Schema(t), Lease: 2 * time.Second}
@@ -148,25 +150,25 @@ func TestQueueTakesNoJobsAfterASlowDatabase(t *testing.T) {
 	assert.Equal(t, "thread", await(t, r.begun))
 	other, r2 := startQueue(t, pools[1].Pool, o, unchanged)
 
-	pass(o.Lease) // the other server has seen the database for a lease
+	pass(o.Lease) // the other server has used the database for the time of a lease
 	pools[0].gate.Lock()
 	pass(o.Lease / 2)
 	pools[1].gate.Lock()
 	pass(o.Lease * 3 / 4)
 	pools[1].gate.Unlock()
-	pass(o.Lease / 4) // the other server works again, before the one with the job
+	pass(o.Lease / 4) // the database works again for the other server first
 	pools[0].gate.Unlock()
 	pass(o.Lease / 2)
 	assert.Zero(t, other.rescued.Load())
 	assert.Empty(t, r2.begun)
 }
 
-// Jobs that are held although their user may execute them are released by a sweep.
+// If a job is held although its user may execute it, a sweep releases it.
 func TestSweepReleasesHeldJobs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		cancel   bool // the job that would release the held one is cancelled in River
-		userRuns int  // of the server that sweeps
+		cancel   bool // cancel the job that would release the held one, in River
+		userRuns int  // the limit of the server that sweeps
 		released bool
 	}{
 		"cancelled":      {cancel: true, userRuns: 1, released: true},
@@ -200,7 +202,7 @@ func TestSweepReleasesHeldJobs(t *testing.T) {
 	}
 }
 
-// A sweep keeps the last errors of a job.
+// A sweep keeps only the last errors of a job.
 func TestSweepCutsTheErrorsOfJobs(t *testing.T) {
 	t.Parallel()
 	q, _ := startQueue(t, newGatedPool(t).Pool, Options{Schema: pgtest.Schema(t)}, unchanged)
@@ -221,7 +223,7 @@ func TestSweepCutsTheErrorsOfJobs(t *testing.T) {
 	}
 }
 
-// A job that fails is tried again after a time that grows.
+// The time before a failed job is tried again grows with each attempt.
 func TestRetriesOfAJobBackOff(t *testing.T) {
 	t.Parallel()
 	for attempt, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 7: time.Minute, maxAttempts: time.Minute} {
@@ -231,7 +233,7 @@ func TestRetriesOfAJobBackOff(t *testing.T) {
 	}
 }
 
-// A server starts while others store jobs: it makes no index that exists.
+// A server can start while others store jobs, because it does not create an index that exists.
 func TestQueueStartsWhileJobsAreStored(t *testing.T) {
 	t.Parallel()
 	schema, pool := pgtest.Schema(t), newGatedPool(t).Pool

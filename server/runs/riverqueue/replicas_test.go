@@ -30,7 +30,7 @@ import (
 	"github.com/weft-go/weft/server/runs/riverqueue"
 )
 
-// newPool opens a pool, which the end of the test closes.
+// newPool opens a pool and closes it at the end of the test.
 func newPool(t *testing.T, address string) *pgxpool.Pool {
 	t.Helper()
 	config, err := pgcheckpoint.PoolConfig(address, pgcheckpoint.Detect)
@@ -49,7 +49,7 @@ func startReplica(t *testing.T, address, schema string, q riverqueue.Options, ch
 	return base
 }
 
-// startServer is like startReplica, and returns also the server.
+// startServer is like startReplica, and also returns the server.
 func startServer(t *testing.T, address, schema string, q riverqueue.Options, change func(*server.Options, *pgcheckpoint.Store)) (*server.Server, string) {
 	t.Helper()
 	pool := newPool(t, address)
@@ -84,8 +84,8 @@ func alternate(t *testing.T, replicas ...string) string {
 	}
 	var n atomic.Int64
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The transport reads the body once more after its last byte. If the answer has begun by then, net/http has closed
-		// the body, and the transport would break the connection off.
+		// Read the body before it is passed on. The transport reads a body once more after its last byte. If the answer
+		// has begun by then, net/http has closed the body, and the transport would close the connection.
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -101,8 +101,8 @@ func alternate(t *testing.T, replicas ...string) string {
 	return web.URL
 }
 
-// Clients see the recorded protocol, although each of their requests reaches another replica than the one
-// before.
+// The server answers clients by the recorded protocol, even if each of their requests goes to another replica than the
+// one before.
 func TestProtocolOverReplicas(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -111,7 +111,7 @@ func TestProtocolOverReplicas(t *testing.T) {
 	}{
 		"two": {pgtest.DirectURL, 2}, "four": {pgtest.DirectURL, 4}, "two behind PgBouncer": {pgtest.PooledURL, 2},
 	} {
-		t.Run(name, func(t *testing.T) { // one after the other: some cases depend on time
+		t.Run(name, func(t *testing.T) { // not in parallel, because some cases depend on time
 			m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{}) // one for all replicas
 			require.NoError(t, err)
 			schema := pgtest.Schema(t)
@@ -134,7 +134,8 @@ func TestProtocolOverReplicas(t *testing.T) {
 	}
 }
 
-// replay runs the recorded cases and returns how many passed. Few run at once, since the replicas share a database.
+// replay runs the recorded cases and returns the number of cases that passed. It runs few at the same time, because the
+// replicas share a database.
 func replay(t *testing.T, base string, gate *replaytest.Gate) (passed int) {
 	t.Helper()
 	hooks := replaytest.NewHooks()

@@ -15,8 +15,7 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// These statements read and write the table of River beside River itself. They change only jobs of
-// this package.
+// The package uses these statements to read and write River's table directly. They change only jobs of this package.
 const (
 	lockUser  = `SELECT pg_advisory_xact_lock(hashtextextended('weft queue ' || $1::text, 0))`
 	countUser = `SELECT count(*) FROM weft.river_job
@@ -77,8 +76,8 @@ func (q *Queue) rows(ctx context.Context, sql string, args []any, f func(pgx.Row
 	})
 }
 
-// Migrate makes the tables of a queue, or brings them to the form of this version, as [Queue.Start] does. It is for a role that
-// owns the tables, if the role of the servers may not create any. It uses two connections at once.
+// Migrate creates the tables of a queue, or migrates them to this version, as [Queue.Start] does. Call it with a role
+// that owns the tables, if the role of the servers may not create any. It uses two connections at the same time.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 	q := New(pool, o)
 	if err := q.migrate(ctx); err != nil {
@@ -87,7 +86,7 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool, o Options) error {
 	return nil
 }
 
-// Migrated reports whether a schema has the tables of a queue in the form of this version. It changes nothing.
+// Migrated reports whether a schema has the tables of a queue in this version. It changes nothing.
 func Migrated(ctx context.Context, pool *pgxpool.Pool, o Options) (bool, error) {
 	q := New(pool, o)
 	migrator, err := q.migrator()
@@ -109,8 +108,8 @@ func (q *Queue) migrator() (*rivermigrate.Migrator[pgx.Tx], error) {
 	return rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Schema: q.o.Schema, Logger: q.o.Logger})
 }
 
-// migrate applies the migrations of River that are missing. The transaction has the lock that keeps
-// other servers out; River uses other connections.
+// migrate applies the missing migrations of River. The transaction holds a lock against other servers, while River uses
+// other connections.
 func (q *Queue) migrate(ctx context.Context) error {
 	migrator, err := q.migrator()
 	if err != nil {
@@ -132,7 +131,7 @@ func (q *Queue) migrate(ctx context.Context) error {
 		if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
 			return fmt.Errorf("migrate: %w", err)
 		}
-		// CREATE INDEX IF NOT EXISTS would wait for the jobs that other servers are storing, and stop them.
+		// CREATE INDEX IF NOT EXISTS would wait for transactions of other servers that store jobs, and block later ones.
 		if err := q.pool.QueryRow(ctx, haveIndex, q.o.Schema).Scan(&there); err != nil || there {
 			return err
 		}
@@ -142,8 +141,8 @@ func (q *Queue) migrate(ctx context.Context) error {
 	return pgdb.Unprivileged(err, "weft threads migrate -queue")
 }
 
-// Stats implements [runs.Queue]. It works also without Start, for programs that only look. There is
-// nothing to count before the first server has started.
+// Stats implements [runs.Queue]. It also works without Start, for programs that only monitor the queue. It fails before
+// the first server has created the tables.
 func (q *Queue) Stats(ctx context.Context) (runs.QueueStats, error) {
 	var s runs.QueueStats
 	var oldest float64

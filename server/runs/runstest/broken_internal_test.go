@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// A broken store breaks the promises of the functions that are set.
+// A broken store breaks promises: the functions that are set replace or change its methods.
 type broken struct {
 	*memruns.Store
 	insert func(s *memruns.Store, records []runs.Record) error
@@ -146,7 +146,7 @@ func TestSuiteFindsBrokenStores(t *testing.T) {
 	}
 }
 
-// renumbered gives events the numbers that follow the log of the thread t.
+// renumbered numbers events so that they follow the last event of the thread t.
 func renumbered(s *memruns.Store, events []runs.Event) []runs.Event {
 	last, _, _ := s.Last(context.Background(), "t")
 	events = slices.Clone(events)

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// The suite ends for stores whose authors have not finished them, and fails.
+// The suite also ends for unfinished stores, and fails.
 func TestSuiteEndsForDrafts(t *testing.T) {
 	t.Parallel()
 	for name, draft := range map[string]struct {

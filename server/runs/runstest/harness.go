@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// Run runs the suite with the stores that open returns. Open returns a new, empty store, and closes
-// it in tb.Cleanup. Run calls it from several goroutines.
+// Run runs the suite with the stores that open returns. open must return a new, empty store, and close it in tb.Cleanup.
+// Run calls it from several goroutines.
 func Run(t *testing.T, open func(tb testing.TB) runs.Store) {
 	t.Helper()
 	groups := map[string][]testCase{}
@@ -37,10 +37,10 @@ func Run(t *testing.T, open func(tb testing.TB) runs.Store) {
 	}
 }
 
-// caseLimit is the time after which a case ends.
+// caseLimit is the time limit for a case.
 const caseLimit = 2 * time.Minute
 
-// check runs one case. tb is a test, or a recorder in the tests of the suite.
+// check runs one case. tb is a test, or a recorder when the suite itself is tested.
 func check(tb testing.TB, open func(tb testing.TB) runs.Store, c testCase) {
 	tb.Helper()
 	suitetest.Run(tb, c.promise, caseLimit, func() {
@@ -68,10 +68,10 @@ type fixture struct {
 	store runs.Store
 }
 
-// start is the time of creation of the records of the suite.
+// start is the creation time of the records of the suite.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
 
-// record returns a record with all fields.
+// record returns a record with all fields set.
 func record(kind runs.Kind, id string) runs.Record {
 	return runs.Record{
 		Kind: kind, ID: id, Parent: "parent", Owner: "owner", Graph: "graph", Name: "name", Status: "status",
@@ -133,7 +133,7 @@ func (f *fixture) wantRecord(got, want runs.Record, revision int64) {
 	equal(f, "texts", texts(got), texts(want))
 }
 
-// ids returns the ids that a query selects, and checks their total.
+// ids returns the ids of the records that a query selects, and checks the total.
 func (f *fixture) ids(q runs.Query, total int) []string {
 	f.Helper()
 	found, n, err := f.store.Search(f.ctx, q)
@@ -146,7 +146,7 @@ func (f *fixture) ids(q runs.Query, total int) []string {
 	return ids
 }
 
-// events returns n events of a run that follow a number.
+// events returns n events of a run, numbered from after+1.
 func events(run string, after int64, n int) []runs.Event {
 	out := make([]runs.Event, n)
 	for i := range out {
@@ -162,7 +162,7 @@ func (f *fixture) append(thread, run string, n int) {
 	f.must(f.store.Append(f.ctx, thread, events(run, last, n)))
 }
 
-// numbers returns the numbers of the events of a thread after a number.
+// numbers returns the sequence numbers of the events of a thread after a number.
 func (f *fixture) numbers(thread string, after int64, limit int) []int64 {
 	f.Helper()
 	found, err := f.store.Events(f.ctx, thread, after, limit)

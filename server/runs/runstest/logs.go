@@ -299,8 +299,8 @@ var concurrencyCases = []testCase{
 	}},
 }
 
-// race calls do n times at once. It returns how many calls had no error, and reports other errors
-// than want.
+// race calls do n times concurrently. It returns the number of calls without an error, and fails the case for errors
+// other than want.
 func (f *fixture) race(n int, do func(i int) error, want error) (won int) {
 	f.Helper()
 	errs := make([]error, n)

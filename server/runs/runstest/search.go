@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// people are the records of the cases of searches.
+// people returns the records for the cases of searches.
 func people() []runs.Record {
 	at := func(n int) time.Time { return start.Add(time.Duration(n) * time.Microsecond) }
 	return []runs.Record{
@@ -79,7 +79,7 @@ var searchCases = []testCase{
 		}
 		for _, c := range []struct {
 			filter   runs.Filter
-			metadata string // of the query
+			metadata string // the metadata of the query
 			want     string
 		}{
 			{filter("any", ``), ``, "abcd"},
@@ -190,7 +190,7 @@ var searchCases = []testCase{
 	}},
 }
 
-// letters returns the letters of a text.
+// letters splits a text into its letters.
 func letters(text string) []string {
 	out := []string{}
 	for _, r := range text {

@@ -10,7 +10,8 @@ import (
 	"github.com/weft-go/weft/server/runs/sqliteruns"
 )
 
-// A server gets the store as server.Options.Runs. Records and events are there again after a restart.
+// The store keeps the records and events of a server: they are still there after a restart. Pass it as
+// server.Options.Runs.
 func ExampleOpen() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "weft")

@@ -19,8 +19,8 @@ const (
 	getEvents   = `SELECT e.seq, e.time, e.head, e.data FROM run_log l JOIN run_event e ON e.log = l.key
 	WHERE l.thread = ? AND e.seq > ? ORDER BY e.seq LIMIT ?`
 
-	// cutQuery returns the number of the newest event that is too old, and of the newest one that is
-	// too many or too much.
+	// cutQuery returns two numbers: of the newest event that is too old, and of the newest event beyond the bounds for
+	// the number and the size of events.
 	cutQuery = `SELECT coalesce((SELECT max(seq) FROM run_event WHERE log = ?1 AND time < ?2), 0),
 	coalesce((SELECT max(seq) FROM (SELECT seq, row_number() OVER newest AS n, sum(coalesce(length(data), 0)) OVER newest AS size
 		FROM run_event WHERE log = ?1 AND (SELECT events > ?3 OR bytes > ?4 FROM run_log WHERE key = ?1)
@@ -141,7 +141,7 @@ func (s *Store) Trim(ctx context.Context, thread string, keep runs.Bounds) (remo
 			return true, err
 		})
 	})
-	for i := 0; i < len(logs) && err == nil; i++ { // one transaction a log, so that others may write between them
+	for i := 0; i < len(logs) && err == nil; i++ { // one transaction for each log, so that others can write in between
 		var n int
 		err = s.change(ctx, "trim", func(w *sqlitedb.Session) error {
 			n = 0
@@ -157,7 +157,7 @@ func (s *Store) Trim(ctx context.Context, thread string, keep runs.Bounds) (remo
 	return removed, err
 }
 
-// cut removes the events of a log up to a number, and returns how many there were.
+// cut removes the events of a log up to a number, and returns the number of removed events.
 func cut(w *sqlitedb.Session, log, seq int64) (n int, err error) {
 	if seq == 0 {
 		return 0, nil

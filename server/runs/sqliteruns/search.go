@@ -59,7 +59,7 @@ func conditionOf(q *runs.Query) (*condition, error) {
 	return c, nil
 }
 
-// filter adds the part of the filter of a query that SQLite evaluates.
+// filter adds the conditions of the query's filter that SQLite can evaluate.
 func (c *condition) filter(q *runs.Query) error {
 	if q.Filter.Owner == nil {
 		return nil
@@ -160,7 +160,7 @@ func page(r *sqlitedb.Session, q *runs.Query, c *condition) (found []runs.Record
 	return found, max(total, len(found)), err
 }
 
-// each calls f for each record of a search by metadata, with the fields that are searched.
+// each calls f for each record that a search by metadata selects, with the fields that are searched.
 func each(ctx context.Context, r *sqlitedb.Session, q *runs.Query, c *condition, f func(key int64, r *runs.Record)) error {
 	return r.Each(`SELECT key, id, owner, metadata`+c.text+orderOf(q), c.args, func(scan func(...any) error) (bool, error) {
 		var key int64
@@ -170,7 +170,7 @@ func each(ctx context.Context, r *sqlitedb.Session, q *runs.Query, c *condition,
 			return false, err
 		}
 		one.Metadata = metadata
-		// The threads of runs have been selected.
+		// For runs, the condition has already selected the threads.
 		if runs.Contains(one.Metadata, q.Metadata) && (q.Kind == runs.Run || q.Filter.Has(&one)) {
 			f(key, &one)
 		}

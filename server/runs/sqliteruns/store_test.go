@@ -72,7 +72,7 @@ func TestFullFileIsToldAndStaysReadable(t *testing.T) {
 	assert.Len(t, events, int(n-1))
 }
 
-// Among many threads, the searches of a user read its own ones.
+// In a store with many threads, the searches of a user read only the user's own ones.
 func TestSearchesOfAUserUseIndexes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "runs.db")

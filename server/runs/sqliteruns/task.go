@@ -12,7 +12,7 @@ const (
 	putTask = `INSERT INTO run_task (thread, id, checkpoint, data) VALUES (?, ?, ?, ?)
 	ON CONFLICT (thread, id) DO UPDATE SET data = excluded.data`
 	getTasks = `SELECT id, checkpoint, data FROM run_task WHERE thread = ? AND checkpoint IN (SELECT value FROM json_each(?)) ORDER BY key`
-	// WHERE true tells SQLite that ON belongs to the INSERT.
+	// With WHERE true, SQLite parses ON as a part of the INSERT.
 	copyTasks = `INSERT INTO run_task (thread, id, checkpoint, data) SELECT ?, id, checkpoint, data FROM run_task WHERE thread = ? AND true ORDER BY key
 	ON CONFLICT (thread, id) DO UPDATE SET data = excluded.data`
 )

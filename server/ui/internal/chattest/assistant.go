@@ -16,14 +16,14 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// An invoice is a result with a card of the application.
+// An invoice is a tool result for which the application has its own card.
 type invoice struct {
 	Number   json.Number `json:"number"`
 	Customer string      `json:"customer"`
 	Total    float64     `json:"total"`
 }
 
-// A file is an invoice to download.
+// A file is a tool result that a person can download.
 type file struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
@@ -31,7 +31,7 @@ type file struct {
 	URL  string `json:"url"`
 }
 
-// newAssistant is an agent that says what it was given, and makes invoices.
+// newAssistant returns an agent that describes the parts of a message, and makes invoices, letters and pictures.
 func newAssistant(store checkpoint.Store) (*graph.Graph, []tools.Tool, error) {
 	list := []tools.Tool{
 		tools.New("make_invoice", "Makes an invoice.", func(_ context.Context, in struct {
@@ -55,7 +55,7 @@ func newAssistant(store checkpoint.Store) (*graph.Graph, []tools.Tool, error) {
 	return g, list, err
 }
 
-// answer asks for an invoice or a letter, or says which parts the last message has.
+// answer calls a tool if the last message asks for it, and otherwise describes the parts of this message.
 func answer(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	last := r.Messages[len(r.Messages)-1]
 	switch {

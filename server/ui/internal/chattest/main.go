@@ -94,10 +94,11 @@ func serve(ctx context.Context, listen, signIn, frame string) error {
 	return s.Close(context.WithoutCancel(ctx))
 }
 
-// letter is a file that only users get.
+// letter is the content of a file that only users can download.
 const letter = "Dear Ms Meyer,\n"
 
-// user knows three people by a bearer token or by a cookie, and may let in guests. One of them is an operator.
+// user authenticates three people by a bearer token or by a cookie. One of them is an operator. With guests, a request
+// without the header Authorization is from a guest.
 func user(guests bool) func(*http.Request) (server.User, error) {
 	return func(r *http.Request) (server.User, error) {
 		if guests && r.Header.Get("Authorization") == "" {
@@ -120,8 +121,7 @@ func userOf(r *http.Request) (server.User, error) {
 	return server.User{}, errors.New("unknown")
 }
 
-// script is what an application adds to the page. The headers come late, as those of an identity
-// provider do.
+// script is the application's script in the page. It sets the headers after a delay, as with an identity provider.
 const script = `
 weft.headers(async ({ refused }) => {
   await new Promise((f) => setTimeout(f, 100));
@@ -135,7 +135,7 @@ weft.card("invoice", (element, value) => {
 });
 `
 
-// pages adds the pages of the application to those of the server.
+// pages adds the pages of the application to the pages of the server.
 func pages(s http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", s)

@@ -9,7 +9,7 @@ import (
 	"net/http/httptest"
 )
 
-// A filler makes threads by requests to the server, as a client does.
+// A filler creates threads by requests to the server, as a client does.
 type filler struct {
 	ctx context.Context
 	h   http.Handler
@@ -18,7 +18,7 @@ type filler struct {
 
 type object = map[string]any
 
-// call sends a request, and returns its response. After an error it does nothing.
+// call sends a request, and returns its response. After an error, it sends no more requests.
 func (f *filler) call(method, path string, body any) object {
 	if f.err != nil {
 		return nil
@@ -97,7 +97,7 @@ func fill(ctx context.Context, h http.Handler, large bool) error {
 	return f.err
 }
 
-// branch repeats the last turn of a thread from the checkpoint before it.
+// branch repeats the last turn of a thread from an earlier checkpoint.
 func (f *filler) branch(thread string) {
 	history := f.call("GET", "/weft/threads/"+thread+"/timeline", nil)
 	marks, _ := history["checkpoints"].([]any)
@@ -112,7 +112,7 @@ func (f *filler) branch(thread string) {
 	}
 }
 
-// large makes a thread of 1,000 messages, and one of 5,000 checkpoints with a branch.
+// large creates a thread with 1,000 messages, and a thread with 5,000 checkpoints.
 func (f *filler) large() {
 	long := f.thread("66666666-6666-4666-8666-666666666666", "A thousand messages", "support")
 	var messages []object

@@ -60,7 +60,7 @@ type order struct {
 	Serial int64   `json:"serial"`
 }
 
-// newSupport is an agent that looks up orders, and refunds them when a person approves.
+// newSupport returns an agent that looks up orders, and refunds them when a person approves.
 func newSupport(store checkpoint.Store) (*graph.Graph, error) {
 	search := tools.New("search_orders", "Searches the orders of a customer.", func(ctx context.Context, in struct {
 		Customer string `json:"customer"`
@@ -106,7 +106,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// reply answers by the last message.
+// reply answers the last message.
 func reply(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	last := r.Messages[len(r.Messages)-1]
 	text := strings.ToLower(last.Text())
@@ -152,7 +152,7 @@ type finding struct {
 	Score  float64 `json:"score"`
 }
 
-// An approval is the question of the editor: its prompt has the schema of the answer.
+// An approval is the question to the editor. Its prompt has the schema of the answer.
 type approval struct {
 	Title  string          `json:"title"`
 	Draft  string          `json:"draft"`
@@ -170,12 +170,13 @@ const decisionSchema = `{"type":"object","required":["publish"],"properties":{` 
 	`"publish":{"type":"boolean","title":"Publish the report","description":"Readers see it at once."},` +
 	`"note":{"type":"string","title":"Note for the author"}}}`
 
-// heldTopic is the topic of a report that is not written before release is closed: a test looks at its run meanwhile.
+// heldTopic is the topic of a report that is not written before release is closed, so that a test can look at the running
+// run.
 const heldTopic = "lighthouses"
 
 var release = make(chan struct{})
 
-// newReport plans, searches in parallel, writes, and asks an editor, in a subgraph.
+// newReport returns a graph that plans, searches in parallel, writes, and asks an editor in a subgraph.
 func newReport(store checkpoint.Store) (*graph.Graph, error) {
 	editing := graph.New("editing", draft, verdict, revision)
 	editing.Node("check", func(ctx context.Context, s state.View) (state.Update, error) {
@@ -215,7 +216,7 @@ func newReport(store checkpoint.Store) (*graph.Graph, error) {
 	b.Node("search", node.Retry(node.RetryPolicy{}, func(ctx context.Context, s state.View) (state.Update, error) {
 		q := query.Get(s)
 		logger.InfoContext(ctx, "the search begins", "query", q)
-		if q == "prices of bicycles" && !busy.Swap(true) { // the first attempt
+		if q == "prices of bicycles" && !busy.Swap(true) { // fail the first attempt
 			logger.WarnContext(ctx, "the index answered with status 429")
 			return nil, errors.New("the search index is busy")
 		}
@@ -255,7 +256,7 @@ func newReport(store checkpoint.Store) (*graph.Graph, error) {
 
 var count = state.Sum[int]("count")
 
-// newCounter counts to a number in one superstep each, for long histories.
+// newCounter returns a graph that counts to a number, one in each superstep, for long histories.
 func newCounter(store checkpoint.Store) (*graph.Graph, error) {
 	limit := state.Last[int]("limit")
 	b := graph.New("counter", count, limit)

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-go/weft/memory/inmemory"
 )
 
-// newMemory returns a memory with facts of two people: trusted and untrusted, past, and with evidence.
+// newMemory returns a memory with facts about two people: trusted, untrusted and past facts, and facts with evidence.
 func newMemory(ctx context.Context) (*memory.Memory, error) {
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{Embedder: trigrams{}})
 	if err != nil {
@@ -34,7 +34,7 @@ func newMemory(ctx context.Context) (*memory.Memory, error) {
 	return m, err
 }
 
-// trigrams makes vectors of the groups of three letters of a text.
+// trigrams is an embedder that makes vectors of the groups of three letters in a text.
 type trigrams struct{}
 
 func (trigrams) Model() string  { return "trigrams" }

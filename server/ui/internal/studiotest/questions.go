@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The channels of the graphs that only ask.
+// The channels of the graphs that only ask a question.
 var (
 	prompt = state.Last[json.RawMessage]("prompt")
 	answer = state.Last[json.RawMessage]("answer")
@@ -26,7 +26,7 @@ type rating struct {
 	Reasons []string `json:"reasons,omitempty"`
 }
 
-// newAsking returns a graph that asks its input, and keeps the answer.
+// newAsking returns a graph that asks the question in its input, and stores the answer.
 func newAsking[A any](name string, q *graph.Interrupt[json.RawMessage, A], store checkpoint.Store) (*graph.Graph, error) {
 	b := graph.New(name, prompt, answer)
 	b.Node("ask", func(ctx context.Context, s state.View) (state.Update, error) {
