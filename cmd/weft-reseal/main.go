@@ -3,8 +3,8 @@
 //
 //	weft-reseal [flags] STORE
 //
-// STORE is the path of a SQLite database or the URL of a PostgreSQL database. Without
-// it, the environment variable DATABASE_URL is used, which keeps a password out of the
+// STORE is the path of a SQLite database or the URL of a PostgreSQL database. Without STORE,
+// the command uses the environment variable DATABASE_URL, which keeps a password out of the
 // list of processes. The database must exist.
 //
 //	-key ID=file:PATH | ID=env:NAME

@@ -34,7 +34,7 @@ func TestADatabaseIsNamedByKeysAndValuesOrAnySpellingOfTheScheme(t *testing.T) {
 	}
 }
 
-// The flag -memory of weft studio takes another address than -db. No error contains the password of this address.
+// The errors of weft studio do not contain the password in the address that -memory names.
 func TestTheAddressOfAMemoryStaysSecret(t *testing.T) {
 	t.Parallel()
 	file := sqliteFile(t)

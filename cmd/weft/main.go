@@ -1,4 +1,4 @@
-// Command weft looks after threads and the servers that run them.
+// Command weft manages threads and the servers that run them.
 //
 //	weft threads list -db FILE
 //	weft runs list -server URL

@@ -47,7 +47,7 @@ func (t *table) row(cells ...string) {
 func (t *table) flush() { _ = t.w.Flush() }
 
 // clean replaces the line ends, control characters and format characters of a stored text by spaces, because a
-// terminal would execute them.
+// terminal would interpret them.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {

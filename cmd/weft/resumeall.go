@@ -104,7 +104,7 @@ func (m *resumer) resume(ctx context.Context) error {
 	return m.summary(err)
 }
 
-// list prints the threads that resume would resume.
+// list prints the threads that the command would resume.
 func (m *resumer) list(ctx context.Context) error {
 	if err := m.find(ctx); err != nil {
 		return err
