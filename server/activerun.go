@@ -30,7 +30,7 @@ type activeRun struct {
 
 	drained atomic.Bool // another server continues the run
 	counted bool        // the run counts for its user. The server's lock guards counted
-	began   bool        // the store has the status that this server executes the run
+	began   bool        // the store has the run as executed by this server
 	ran     bool        // this server has begun a task of the run
 
 	mu       sync.Mutex

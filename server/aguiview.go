@@ -10,7 +10,7 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// An aguiView turns the events of a run into those of AG-UI.
+// An aguiView converts the events of a run to events of AG-UI.
 type aguiView struct {
 	g           *served
 	thread, run string                     // as the client names them
@@ -140,7 +140,7 @@ func (v *aguiView) stepped(e *runs.Event, out *aguiEvents) error {
 	return nil
 }
 
-// message adds a message or a piece of one.
+// message adds the events for a message or a chunk of one.
 func (v *aguiView) message(e *runs.Event, out *aguiEvents) error {
 	var m messageEvent
 	if err := json.Unmarshal(e.Data, &m); err != nil {
@@ -218,7 +218,7 @@ func (r *aguiReply) say(id, text string, out *aguiEvents) {
 	out.add("TEXT_MESSAGE_CONTENT", map[string]any{"messageId": id, "delta": text})
 }
 
-// call adds a piece of a call. The call begins when its id and its name are known.
+// call adds a chunk of a tool call. The call begins when its id and its name are known.
 func (r *aguiReply) call(id string, d *toolCallChunk, out *aguiEvents) {
 	r.endReasoning(id, out)
 	for len(r.calls) <= d.Index && d.Index < maxCalls {

@@ -125,7 +125,8 @@ func TestAuthorizeLetsARoleOnlyAnswer(t *testing.T) {
 	}
 }
 
-// An update without a node is made in the name of the node that ran last. Beside a question, that is another node.
+// An update without a node is made in the name of the node that ran last. While one node waits at a question, another node
+// may have run last.
 func TestAuthorizeKeepsAnUpdateWithoutANodeFromPassingAQuestion(t *testing.T) {
 	t.Parallel()
 	const thread = "4b0b7a2e-8b0c-4f0e-9a59-3c2d1c8d2f10"

@@ -230,7 +230,7 @@ func silent(thread string) []string {
 		head("GET", events, "ann", upgrade...),                              // a client that answers no ping
 		head("GET", events, "ann", upgrade...) + "\x81\xfe\x40\x00mask{",    // half a message
 		head("GET", events, "ann", upgrade...) + "\x81\x05hello",            // a message without a mask
-		head("GET", events, "ann", upgrade...) + "\xff\xff\xff\xff\xff\xff", // no frame at all
+		head("GET", events, "ann", upgrade...) + "\xff\xff\xff\xff\xff\xff", // bytes that are no frame
 	}
 }
 

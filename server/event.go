@@ -13,8 +13,8 @@ const (
 	kindUpdates    = "updates"    // a task has finished: its updates by channel
 	kindCustom     = "custom"     // a node emitted a value
 	kindNamed      = "named"      // a library emitted a value with a name, such as package agent
-	kindMessage    = "message"    // a message, or a piece of one: messageEvent
-	kindTool       = "tool"       // a call of a tool begins, reports progress or ends: toolEvent
+	kindMessage    = "message"    // a message, or a chunk of one: messageEvent
+	kindTool       = "tool"       // a tool call begins, reports progress or ends: toolEvent
 	kindCheckpoint = "checkpoint" // a superstep begins at a checkpoint: checkpointEvent
 	kindTask       = "task"       // a task begins: taskEvent
 	kindResult     = "result"     // a task ends: resultEvent

@@ -37,7 +37,7 @@ func ExampleAccess() {
 	}
 	s, err := server.New(server.Options{
 		Graphs: map[string]*graph.Graph{"pay": g}, Runs: memruns.New(),
-		Auth: func(r *http.Request) (server.User, error) { // a real one verifies a token
+		Auth: func(r *http.Request) (server.User, error) { // a real program verifies a token
 			user, permission, _ := strings.Cut(r.Header.Get("X-Test-User"), ":")
 			return server.User{ID: user, Permissions: []string{permission}}, nil
 		},

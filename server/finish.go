@@ -46,7 +46,7 @@ func (s *Server) finish(a *activeRun, out *outcome) {
 	s.afterEnd(a, out)
 }
 
-// logFailure logs that a run failed. It is an error if clients are not told why.
+// logFailure logs that a run failed: as an error if clients do not get the reason, and otherwise as a warning.
 func (s *Server) logFailure(a *activeRun, out *outcome) {
 	about := []any{"run", a.id, "thread", a.thread, "user", a.record.Owner, "node", out.node, "error"}
 	switch {

@@ -30,7 +30,7 @@ func dial(t *testing.T, web *httptest.Server, text string) net.Conn {
 	return c
 }
 
-// closed waits until the server has closed a connection, and returns what it sent.
+// closed waits until the server has closed a connection, and returns the data that it sent.
 func closed(t *testing.T, c net.Conn, within time.Duration) string {
 	t.Helper()
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(within)))

@@ -9,13 +9,13 @@
 //
 //   - Each graph that the user may see is a tool. A graph with a conversation takes a message, and any
 //     other graph its input. The result is the last message of the assistant, or the values.
-//   - Each request of a client is checked by the server: its host, its origin, and its user. A call of
-//     a tool is a run of the user.
-//   - A call has a thread of its own, which is deleted afterwards. A client that names a thread
-//     continues it.
-//   - Steps and calls of tools of the graph are progress notifications.
-//   - A question is put to the person at the client as text (elicitation). If the person does not answer or the client
-//     cannot ask, the result says that the graph waits, and the tool "answer" answers. That tool is called by the
-//     model of the client: it approves no call of a tool unless [Options].Answer says so.
-//   - A call that the client cancels cancels its run.
+//   - The server checks each request of a client: its host, its origin, and its user. A tool call is a run of
+//     the user.
+//   - A call has a thread of its own, which is deleted afterwards. If a client names a thread, the call
+//     continues this thread.
+//   - The client gets progress notifications for steps and tool calls of the graph.
+//   - A question is shown as text to the person at the client (elicitation). If the person does not answer or the client
+//     cannot ask, the result says that the graph waits, and the tool "answer" accepts the answer. The model of the client
+//     calls this tool, so the tool approves no tool call unless [Options].Answer allows it.
+//   - If the client cancels a call, the run is cancelled.
 package mcpserver

@@ -9,10 +9,10 @@
 //
 // What to know:
 //
-//   - The file may be that of the checkpoints: the names of the tables begin with "run_". Then a
-//     backup of one file has all of a service.
+//   - The checkpoints may be in the same file, since the names of the tables begin with "run_". Then a
+//     backup of one file has all data of a service.
 //   - A call that returned has stored its changes: they survive a power cut.
-//   - All events that come while others are being stored are one commit.
+//   - Events that are added during a commit are stored together by the next commit.
 //   - Only one server may use a file at a time.
 //   - Only the owner can read the files that a store creates.
 //   - A search by metadata reads the metadata of each record that its other fields select.
