@@ -251,7 +251,7 @@ func TestEncryptedReadsOldGoldenBytes(t *testing.T) {
 	assert.ErrorContains(t, err, "control: encryption of form 9; a newer version wrote it, or the value is not encrypted")
 }
 
-// A value that was stored before the encryption was turned on is refused, and not taken for one of a newer version.
+// The error for a value that was stored before encryption was turned on says that the value is not encrypted.
 func TestEncryptedRefusesAValueThatIsNotEncrypted(t *testing.T) {
 	t.Parallel()
 	for _, control := range []string{`{"v":1}`, "text", " "} {

@@ -132,7 +132,7 @@ func (e *EncryptedStore) resealThreads(ctx context.Context, prefix string) ([]st
 	begun := map[string]bool{}
 	for _, before := range []string{"", resealPrefix, resealCompletePrefix} {
 		for info, err := range lister.ListThreads(ctx, before+prefix) {
-			if err != nil && info.ID == "" { // else reading the thread finds its fault
+			if err != nil && info.ID == "" { // an error with an id is found again when the thread is read
 				return nil, nil, err
 			}
 			if before == "" && isResealThread(info.ID) {

@@ -236,7 +236,7 @@ func TestResealNamesTheMissingKeyAndContinues(t *testing.T) {
 	wantStored(t, mustEncrypt(t, s.innerStore, oldRing()))
 }
 
-// A faultyList names a thread with an error.
+// A faultyList lists one thread with an error.
 type faultyList struct {
 	*crashingStore
 	thread string
@@ -255,7 +255,7 @@ func (s faultyList) ListThreads(ctx context.Context, prefix string) iter.Seq2[ch
 	}
 }
 
-// A thread of which the list cannot read the newest checkpoint does not stop Reseal.
+// Reseal encrypts every thread again, even if ListThreads yields one with an error.
 func TestResealGoesOnAfterAFaultInTheList(t *testing.T) {
 	t.Parallel()
 	s := oldStore(t)

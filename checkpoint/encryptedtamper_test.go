@@ -257,8 +257,8 @@ func TestEncryptedDetectsFramesOfAnEarlierCheckpointWithTheSameID(t *testing.T) 
 	}
 }
 
-// A pending write can be replaced, although the write before it in the same PutWrites is
-// encrypted with its task and index.
+// A pending write can be replaced, although the previous write of the same PutWrites is encrypted
+// with the task and index of the replaced write.
 func TestEncryptedAcceptsReplacedWrites(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

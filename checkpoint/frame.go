@@ -111,7 +111,7 @@ func sealFrame(b []byte, start int, kind byte) []byte {
 	return b
 }
 
-// The checksums of the format byte and of the kind of a frame, with which its checksum begins.
+// The checksums of the format byte and the kind. frameSum continues them with the body of a frame.
 var (
 	sumOfChanges = crc32.Checksum([]byte{frameFormat, frameChanges}, castagnoli)
 	sumOfDeltas  = crc32.Checksum([]byte{frameFormat, frameDeltas}, castagnoli)
@@ -124,7 +124,7 @@ func frameSum(kind byte, body []byte) uint32 {
 	return crc32.Update(sumOfDeltas, castagnoli, body)
 }
 
-// maxChangeHeader is the most bytes of a change beside its texts: its kind and two lengths.
+// maxChangeHeader is the maximum size of the kind and the two lengths of a change, in bytes.
 const maxChangeHeader = 1 + 2*binary.MaxVarintLen64
 
 func appendChanges(dst []byte, changes []Change) []byte {

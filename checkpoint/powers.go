@@ -29,7 +29,7 @@ type Lease interface {
 // A ThreadLister is a [Store] that can list its threads.
 type ThreadLister interface {
 	// ListThreads yields the threads whose id begins with the prefix, ordered by id. An error
-	// with an id is about that thread alone; the caller may go on.
+	// with an id is about that thread alone, and the caller may continue the loop.
 	ListThreads(ctx context.Context, prefix string) iter.Seq2[ThreadInfo, error]
 }
 
@@ -57,8 +57,8 @@ type Pruner interface {
 	// it builds on, and its parent becomes the nearest ancestor that is kept. Threads
 	// that do not exist are ignored. If Prune was interrupted, another call removes the rest.
 	//
-	// A thread whose stored values cannot be read keeps its checkpoints, unless DeleteIdle deletes it, and Prune goes on with the
-	// other threads. Then it returns a [*ThreadError] for each such thread, joined with [errors.Join].
+	// A thread whose stored values cannot be read keeps its checkpoints, unless DeleteIdle deletes it. Prune continues with the
+	// other threads. At the end it returns a [*ThreadError] for each such thread, joined with [errors.Join].
 	Prune(ctx context.Context, p PrunePolicy) (int, error)
 }
 
@@ -90,10 +90,10 @@ type PrunePolicy struct {
 	Progress func(PruneProgress)
 }
 
-// PruneProgress says what a call of [Pruner.Prune] has done until now.
+// PruneProgress describes the progress of a call of [Pruner.Prune].
 type PruneProgress struct {
 	Threads     int // threads that were deleted
-	Checkpoints int // checkpoints that were removed, also with their threads
+	Checkpoints int // checkpoints that were removed, including those of deleted threads
 }
 
 // Deletes reports whether the policy deletes a thread, given the age of its newest checkpoint

@@ -16,7 +16,8 @@ const (
 	sealHeader = 2
 )
 
-// minPlain is the least first byte that no form has or will have. All JSON values begin with such a byte.
+// minPlain is greater than every form, also of later versions. A value whose first byte is minPlain or greater, such as
+// a JSON value, is not encrypted.
 const minPlain = ' '
 
 // plainValue is the [ErrFormat] of a value that is not encrypted. The command weft looks for its method Unencrypted.

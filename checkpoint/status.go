@@ -18,8 +18,8 @@ import (
 type StatusLister interface {
 	// ListStatus yields the nodes at which threads wait or have failed, ordered by node and
 	// then by thread. A thread is yielded once for each of its nodes. The query has to be
-	// valid; see [StatusQuery.Check]. An error with a thread is about that thread alone; the
-	// caller may go on. Such an entry has no node, so it comes first.
+	// valid; see [StatusQuery.Check]. An error with a thread is about that thread alone, and the
+	// caller may continue the loop. Such an entry has no node, so it comes first.
 	ListStatus(ctx context.Context, q StatusQuery) iter.Seq2[ThreadStatus, error]
 }
 
@@ -40,14 +40,14 @@ type StatusQuery struct {
 	Status Status
 	// Node selects the threads that wait, or have failed, at this node. Empty means any node.
 	Node string
-	// After selects what comes after an entry of an earlier list. Only its fields Node and
-	// Thread count. The zero value selects everything.
+	// After selects the entries that follow this entry of an earlier list. Only its fields
+	// Node and Thread count. The zero value selects all entries.
 	After ThreadStatus
 	// Limit is the largest number of entries to yield. Zero means no limit.
 	Limit int
 }
 
-// Check returns [ErrInvalid] if the status is not one that can be listed, or the limit is
+// Check returns [ErrInvalid] if the status is neither [Paused] nor [Failed], or the limit is
 // negative. It is for implementers of [StatusLister].
 func (q StatusQuery) Check() error {
 	switch {
@@ -98,14 +98,14 @@ type Mark struct {
 
 // Marks returns the pending writes that give a thread a status: the open questions and the
 // failures of tasks without a result, and the static pauses. A failure of a task hides its
-// questions, unless the task failed because it could not read an answer: it waits for another one.
-// Marks also returns the tasks whose marks of earlier writes do not count any more,
-// because they have a result or a failure. The writes are those of the newest checkpoint of the
-// root namespace, or those of one PutWrites.
+// questions, unless the task failed because it could not read an answer: then it waits for another
+// answer. Marks also returns the tasks that have a result or a failure. The marks of their earlier
+// writes no longer count. The argument has the pending writes of the newest checkpoint of the root
+// namespace, or the writes of one PutWrites.
 //
 // An [EncryptedStore] hides the data of writes, so Marks is less exact there. It omits static pauses.
 // It still returns a question that was withdrawn and a failure whose task runs again, and it counts
-// a result that was refused. The next write of the task corrects this.
+// a result that was refused. The next write of the task corrects the status.
 // Marks is for implementers of [StatusLister].
 func Marks(writes []Write) (marks []Mark, ended []string) {
 	done, failed := outcomes(writes)

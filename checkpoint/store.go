@@ -36,7 +36,7 @@ type Store interface {
 
 	// List yields the checkpoints of a thread, newest first, without Changes, Snapshot
 	// and Lineage. A thread that does not exist has no checkpoints. After an error, List
-	// yields nothing more. Its error is that of [Query.Check] if that returns one.
+	// yields nothing more. For an invalid query, it yields the error of [Query.Check].
 	//
 	// The caller may call the store inside the loop, also to write to the same thread, and
 	// may leave the loop at any time. So List holds no lock and no transaction while it

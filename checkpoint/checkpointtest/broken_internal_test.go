@@ -169,8 +169,8 @@ func (s forgets) Get(ctx context.Context, k checkpoint.Key) (checkpoint.Checkpoi
 	return c, err
 }
 
-// ignoresCalls keeps the namespace of a call under a name that does not belong to a
-// call.
+// ignoresCalls stores the checkpoints of a call in a namespace that does not look like the
+// namespace of a call.
 type ignoresCalls struct{ *memcheckpoint.Store }
 
 func hidden(k checkpoint.Key) checkpoint.Key {

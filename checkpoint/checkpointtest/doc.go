@@ -25,5 +25,5 @@
 //
 // A case that panics, or that does not end within two minutes, fails like any other.
 //
-// The package imports only the standard library and packages of this module that do the same.
+// The package needs no module besides Weft and the standard library.
 package checkpointtest

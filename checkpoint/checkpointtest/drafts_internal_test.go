@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/internal/suitetest"
 )
 
-// drafts are stores whose authors have not finished them. The suite must end for each of them,
-// and must not panic itself because a query was not obeyed.
+// drafts are unfinished stores. The suite must end for each of them, and must not panic if a
+// store ignores a part of a query.
 var drafts = map[string]struct {
 	open  func() checkpoint.Store
 	fails string // a case that must fail
@@ -95,7 +95,7 @@ func (nothing) List(context.Context, checkpoint.Query) iter.Seq2[checkpoint.Chec
 
 func (nothing) DeleteThread(context.Context, string) error { return nil }
 
-// listing is a store that changes queries. A list of the query nil is empty.
+// listing is a store that changes the query of each List. If change returns nil, the list is empty.
 type listing struct {
 	checkpoint.Store
 	change func(checkpoint.Query) *checkpoint.Query

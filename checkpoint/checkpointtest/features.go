@@ -21,7 +21,7 @@ const (
 	needsRuns    = "RunDeleter"
 	needsReopen  = "Harness.Reopen"
 	needsCorrupt = "Harness.Corrupt"
-	// needsChanges stands for one of ThreadCopier, Pruner and RunDeleter.
+	// needsChanges requires at least one of ThreadCopier, Pruner and RunDeleter.
 	needsChanges = "a change of whole threads"
 )
 

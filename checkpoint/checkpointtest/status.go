@@ -51,7 +51,7 @@ var statusCases = []testCase{
 			f.mark(thread, ask("n"), failure("m"))
 		}
 		f.put("done", func(c *checkpoint.Checkpoint) { c.Settles = true })
-		f.put("begun") // a new input leaves the pending writes where they are
+		f.put("begun") // a new input does not settle the pending writes
 		f.mark("result", result("n"))
 		f.deleteThread("deleted")
 		f.put("child", inNamespace("child"))
@@ -116,7 +116,7 @@ var statusCases = []testCase{
 		f.wantStatus(checkpoint.StatusQuery{Status: checkpoint.Paused}, "n again", "n at once")
 		failed := []string{"n asked"}
 		if _, encrypted := f.store.(*checkpoint.EncryptedStore); encrypted {
-			failed = append(failed, "n forgotten") // the store hides that it has no text
+			failed = append(failed, "n forgotten") // encryption hides that the text of the failure is empty
 		}
 		f.wantStatus(checkpoint.StatusQuery{Status: checkpoint.Failed}, failed...)
 	}},

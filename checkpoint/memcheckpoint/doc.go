@@ -10,8 +10,8 @@
 //
 //   - A store is safe for concurrent use. Calls for different threads do not wait
 //     for each other, except while a thread is added or removed.
-//   - Put and PutWrites take nearly the same time however long the thread is, if ids
-//     ascend, as those of runs do. Get takes time in proportion to the lineage that it
+//   - If ids ascend, as the ids of runs do, the time of Put and PutWrites hardly depends
+//     on the length of the thread. Get takes time in proportion to the lineage that it
 //     returns.
 //   - A thread stays in memory until it is deleted. Use [Store.Prune] or
 //     [Store.DeleteThread] in a process that runs for a long time.

@@ -11,7 +11,7 @@ import (
 // A history holds the records of a thread and their data. Records, labels and data are added,
 // and never change. So a copy of a history may be read without the lock of the thread.
 //
-// Records and data contain no pointers, so the garbage collector does not look at them.
+// Records and data contain no pointers, so the garbage collector does not scan them.
 type history struct {
 	records recordList // in the order in which the store accepted them
 	labels  []label
@@ -35,7 +35,7 @@ type record struct {
 	label        int32 // an index of labels
 	parent       int32 // the index of the nearest ancestor that was not removed, or none
 	previous     int32 // the index of the record before this one in the lineage; none if a lineage starts here
-	// removed means that this is no checkpoint any more. Lineages of later records still need it.
+	// removed means that the checkpoint was removed. Lineages of later records still need the record.
 	removed bool
 }
 
@@ -58,8 +58,8 @@ const (
 	lastChunk  = 64 << 10
 )
 
-// room returns the empty start of the free part of a chunk, with room for size bytes, and its position. The caller
-// appends at most size bytes to it and adds their number to h.used.
+// room returns an empty slice at the free part of a chunk, with capacity for size bytes, and its position. The caller
+// appends at most size bytes to the slice and adds their number to h.used.
 func (h *history) room(size int) ([]byte, position) {
 	last := len(h.chunks) - 1
 	if last < 0 || len(h.chunks[last])-h.used < size {
@@ -131,14 +131,14 @@ func (h *history) newLabel(c *checkpoint.Checkpoint, newest int32) int32 {
 		made.metadata = newPairs(c.Metadata)
 	}
 	if h.labels == nil {
-		h.labels = make([]label, 0, 2) // of the input of a run, and of its supersteps
+		h.labels = make([]label, 0, 2) // one for the input of a run, and one for its supersteps
 	}
 	h.labels = append(h.labels, made)
 	return int32(len(h.labels) - 1)
 }
 
 // setControl sets the Control of a new record. The argument newest is the newest record of the
-// namespace, or none. If it or its parent has an equal Control, no data is added.
+// namespace, or none. If newest or its parent has an equal Control, setControl adds no data.
 func (h *history) setControl(r *record, control []byte, newest int32) {
 	r.controlSize = len(control)
 	for range 2 {
@@ -175,7 +175,7 @@ func (h *history) setData(r *record, id string, changes, snapshot []checkpoint.C
 	h.used += len(b)
 }
 
-// estimate returns about the number of bytes that the encoded changes take, and not less as a rule.
+// estimate returns the approximate size of the encoded changes in bytes. It is rarely less than the real size.
 func estimate(changes []checkpoint.Change) int {
 	if changes == nil {
 		return 0

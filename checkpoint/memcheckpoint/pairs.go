@@ -3,7 +3,7 @@ package memcheckpoint
 // pairs is a small map: each key is followed by its value. It takes a third of the memory of a map.
 type pairs []string
 
-// newPairs returns the pairs of a map. They are nil for nil.
+// newPairs returns the pairs of a map. It returns nil for a nil map.
 func newPairs(m map[string]string) pairs {
 	if m == nil {
 		return nil
@@ -36,7 +36,7 @@ func (p pairs) get(key string) (value string, ok bool) {
 	return "", false
 }
 
-// equal reports whether a map has the same pairs, and is nil as they are.
+// equal reports whether a map has the same pairs. A nil map equals only nil pairs.
 func (p pairs) equal(m map[string]string) bool {
 	if len(m) != len(p)/2 || (m == nil) != (p == nil) {
 		return false

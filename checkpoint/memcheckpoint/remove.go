@@ -165,7 +165,7 @@ func (t *thread) sweep(drop []bool) int {
 	parents, moved := make([]int32, len(drop)), make([]int32, len(drop))
 	for at := range old.records.n {
 		r := *old.records.at(at)
-		// Records are after their parents, so the parent of a dropped parent is known.
+		// A record comes after its parent, so the new parent of a dropped record is known.
 		parents[at] = r.parent
 		if r.parent != none && drop[r.parent] {
 			parents[at] = parents[r.parent]
@@ -188,8 +188,8 @@ func (t *thread) sweep(drop []bool) int {
 	return n
 }
 
-// moved returns a record of an old history, whose data it adds to the history of the thread. The
-// argument moved has the new indices of records.
+// moved returns a copy of a record of an old history, and adds the data of the record to the history
+// of the thread. The argument moved maps old indexes of records to new ones.
 func (t *thread) moved(old *history, at int32, drop bool, parent int32, moved []int32) record {
 	r := *old.records.at(at)
 	r.parent, r.removed = none, r.removed || drop
@@ -197,7 +197,7 @@ func (t *thread) moved(old *history, at int32, drop bool, parent int32, moved []
 		r.previous = moved[r.previous]
 	}
 	r.data = t.add(old.read(r.data, 0, int(r.idSize)+r.changesSize+r.snapshotSize))
-	if r.removed { // only lineages read it
+	if r.removed { // only lineages use a removed record
 		r.control, r.controlSize = position{}, 0
 		return r
 	}
@@ -208,20 +208,20 @@ func (t *thread) moved(old *history, at int32, drop bool, parent int32, moved []
 	return r
 }
 
-// A labelMove maps the labels of an old history to those of a new one. A label without a
-// remaining record is not moved.
+// A labelMove maps the labels of an old history to the labels of a new one. A label without a
+// remaining record is dropped.
 type labelMove struct {
 	old     []label
 	kept    map[int32]int32             // by the old label of a checkpoint
-	removed map[checkpoint.Source]int32 // for records that are no checkpoints any more
+	removed map[checkpoint.Source]int32 // for records of removed checkpoints
 }
 
 func newLabels(old *history) *labelMove {
 	return &labelMove{old: old.labels, kept: map[int32]int32{}, removed: map[checkpoint.Source]int32{}}
 }
 
-// move returns the index of the label of a moved record, and adds the label to its history if
-// necessary. Of a record that is no checkpoint any more it keeps the source, which lineages need.
+// move returns the index of the label of a moved record, and adds the label to the new history if
+// necessary. The label of a removed record has only the source, which lineages need.
 func (m *labelMove) move(h *history, r *record) int32 {
 	l := m.old[r.label]
 	at, ok := m.kept[r.label]

@@ -9,7 +9,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// ListStatus implements [checkpoint.StatusLister]. It looks at all threads when the loop starts.
+// ListStatus implements [checkpoint.StatusLister]. It reads the status of all threads when the loop starts.
 func (s *Store) ListStatus(ctx context.Context, q checkpoint.StatusQuery) iter.Seq2[checkpoint.ThreadStatus, error] {
 	return func(yield func(checkpoint.ThreadStatus, error) bool) {
 		if err := q.Check(); err != nil {
@@ -31,7 +31,7 @@ func (s *Store) ListStatus(ctx context.Context, q checkpoint.StatusQuery) iter.S
 	}
 }
 
-// statuses returns what a query selects, in order.
+// statuses returns the entries that a query selects, in the order of ListStatus.
 func (s *Store) statuses(ctx context.Context, q *checkpoint.StatusQuery) ([]checkpoint.ThreadStatus, error) {
 	var found []checkpoint.ThreadStatus
 	for _, id := range s.threadIDs("") {

@@ -186,7 +186,7 @@ func (s *Store) lock(id string, create bool) *thread {
 		if !t.deleted {
 			return t
 		}
-		t.mu.Unlock() // another goroutine deleted the thread while this one waited
+		t.mu.Unlock() // another goroutine deleted the thread meanwhile
 	}
 }
 
@@ -201,8 +201,8 @@ func (s *Store) add(id string, t *thread) bool {
 	return true
 }
 
-// A notFoundError reports that a checkpoint does not exist. Error makes the text, because the
-// first run of a thread needs the error and not its text.
+// A notFoundError reports that a checkpoint does not exist. Its text is built only when Error is
+// called, because the first run of a thread needs the error and not the text.
 type notFoundError struct{ key checkpoint.Key }
 
 // Error names the checkpoint.

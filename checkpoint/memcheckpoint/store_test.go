@@ -252,7 +252,7 @@ func TestPruneRemovesCallsWithoutTheirCaller(t *testing.T) {
 		require.NoError(t, store.Put(ctx, c, parent))
 	}
 	put("", "root", "")
-	// Three namespaces are of subgraph calls that cannot be resumed: one call was made at
+	// Three namespaces belong to subgraph calls that cannot be resumed: one call was made at
 	// a checkpoint of such a call, one at a checkpoint that does not exist, and one at a
 	// checkpoint with an empty id.
 	put("a@none/b@inner", "nested", "")

@@ -21,12 +21,13 @@ type thread struct {
 	checkpoints int                      // the number of records that are not removed
 	pending     map[int32]*pendingWrites // by the index of the record
 
-	// byID has the records that are not removed, in the order of their ids. It is nil if the records have this order
-	// anyway, as those of runs do.
+	// byID has the indexes of the records that are not removed, ordered by id. It is nil if the ids ascend already, as the
+	// ids of runs do.
 	byID []int32
-	// last is the last record that is not removed, or none.
+	// last is the index of the last record that is not removed, or none.
 	last int32
-	// newest has the newest records by namespace. It is nil if all records that are not removed have one namespace.
+	// newest has the index of the newest record of each namespace. It is nil if all records that are not removed have the
+	// same namespace.
 	newest map[string]int32
 }
 

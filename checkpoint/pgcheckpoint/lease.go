@@ -101,7 +101,7 @@ func (s *Store) lease(ctx context.Context, thread string) (*lease, error) {
 	}
 }
 
-// rejection returns an [ErrThreadBusy] that says when the lease of the other run ends. A living run renews it.
+// rejection returns an [ErrThreadBusy] that says when the lease of the other run ends. A run that is alive renews its lease.
 func rejection(left time.Duration) error {
 	if left = left.Round(time.Second); left <= 0 {
 		return ErrThreadBusy
@@ -118,8 +118,8 @@ func (l *lease) acquire(ctx context.Context, steal bool) (grant, error) {
 	var found *loaded
 	text := l.sql(leaseQuery)
 	args := []any{l.tenant, l.thread, l.owner, l.leaseTime.Seconds(), steal, l.recoveries}
-	// A request that is given up may still take effect, also after a release that follows it on another connection. So a
-	// cancelled request waits for its answer as long as a release does.
+	// The database may still execute a request that the client gave up, even after a later release on another connection.
+	// So a cancelled request waits for its answer as long as a release does.
 	sending, cancel := lingering(ctx, releaseGrace)
 	defer cancel()
 	err := l.retry(ctx, l.timeout, func(t try) error {

@@ -104,8 +104,8 @@ func TestLeaseReadsTheNewestCheckpoint(t *testing.T) {
 	wantNoErr(t, "release", l.Release(ctx))
 }
 
-// A thread has lost as many runs as it may, but for the one that holds it. The lease of that run expires while another run
-// asks for the thread. The other run does not get it, since one process too many would die.
+// A thread has had the maximum number of leases since its newest step, and the last lease expires while another run
+// requests the thread. The other run does not get a lease: the thread is busy, and then parked.
 func TestLeaseThatExpiresMeanwhileParksTheThread(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -171,8 +171,8 @@ func TestBusyErrorSaysWhenTheLeaseEnds(t *testing.T) {
 	}
 }
 
-// A run that finds the thread busy, although its lease has just ended, does not say that it is free in 0 s, and a run
-// that takes the thread over in vain does not recommend to wait.
+// If the thread is busy although its lease has just ended, the error does not say that the thread is free in 0 s. If a
+// run cannot take the thread over, the error does not recommend waiting.
 func TestBusyErrorWithoutAnEndOfTheLease(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -13,9 +13,10 @@ import (
 // checkpoint as of the moment in which the lease was given, and the recorded head as of the
 // moment in which the statement began.
 //
-// If the number of leases since the newest step has reached the maximum, the lease is not given while the last run has
-// not released it. Once that lease has expired, the thread is parked, and the row has the source 'parked' and the number of
-// leases. Until then another run holds it. Both follow from one look at the clock: with two, the lease could expire between them.
+// If the number of leases since the newest step has reached the maximum, and the last run has not released its lease, the
+// query gives no lease. Until the last lease expires, the row says that another run holds the thread. After that, the row
+// has the source 'parked' and the number of leases. The query reads the clock only once, because the lease could expire
+// between two reads.
 const leaseQuery = `WITH last AS MATERIALIZED (
 	SELECT t.epoch - s.epoch AS runs, extract(epoch FROM t.until - clock_timestamp()) * 1000000 AS remaining FROM weft.cp_thread t
 	CROSS JOIN LATERAL (SELECT epoch FROM weft.cp_step WHERE thread = t.key ORDER BY seq DESC LIMIT 1) s

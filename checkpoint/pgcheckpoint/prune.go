@@ -26,8 +26,8 @@ const (
 // long, and another call continues after an interruption. A checkpoint or a thread with a tag
 // is kept. Ages are measured by the clock of the database.
 //
-// A thread whose stored values cannot be read keeps its checkpoints, unless DeleteIdle deletes it. Prune goes on with the other
-// threads. Then it returns a [*checkpoint.ThreadError] for each such thread, joined with
+// A thread whose stored values cannot be read keeps its checkpoints, unless DeleteIdle deletes it. Prune continues with the
+// other threads. At the end it returns a [*checkpoint.ThreadError] for each such thread, joined with
 // [errors.Join]. Each is [checkpoint.ErrCorrupt] or [checkpoint.ErrFormat].
 //
 // Any number of processes may prune concurrently. When all threads are pruned, a thread
@@ -65,7 +65,7 @@ func (r *pruning) all(ctx context.Context) error {
 	return r.each(ctx, selection{ofPrunable, r.policy.KeepFor, int64(max(r.policy.KeepLast, 1))}, r.prune)
 }
 
-// A pruned is a thread that is considered.
+// A pruned is a thread that the policy may prune or delete.
 type pruned struct {
 	key   int64
 	id    string
@@ -83,8 +83,8 @@ const (
 	ofIdle = `coalesce(t.at, t.created) <= clock_timestamp() - make_interval(secs => $6::float8)
 	AND NOT ($7::boolean AND weft.cp_waits(t.key))`
 
-	// ofPrunable has one more parameter, the number of checkpoints that are kept. It skips a
-	// thread without namespaces that has no more of them, because there is nothing to prune.
+	// ofPrunable has one more parameter, the number of checkpoints to keep. It skips a thread
+	// that has no more checkpoints than that, and only the root namespace.
 	ofPrunable = `t.created <= clock_timestamp() - make_interval(secs => $6::float8)
 	AND (t.steps > $7::bigint OR EXISTS (SELECT FROM weft.cp_space v WHERE v.thread = t.key))`
 
@@ -146,14 +146,15 @@ func (r *pruning) bounds(ctx context.Context, age time.Duration) (last int64, na
 	return math.MaxInt64, names, nil
 }
 
-// progress reports what was done.
+// progress calls Progress of the policy.
 func (r *pruning) progress() {
 	if r.policy.Progress != nil {
 		r.policy.Progress(r.done)
 	}
 }
 
-// prune removes the old checkpoints of threads, of several threads in one transaction.
+// prune removes the old checkpoints of threads. It prunes several threads in one transaction if they
+// have at most pruneBatch checkpoints in all.
 func (r *pruning) prune(ctx context.Context, page []pruned) error {
 	for len(page) > 0 {
 		n, steps := 0, 0
@@ -171,7 +172,7 @@ func (r *pruning) prune(ctx context.Context, page []pruned) error {
 }
 
 // pruneSome removes the old checkpoints of threads. It prunes them one by one if one of them is
-// damaged. If the policy names the threads, it waits for those that another transaction has locked.
+// damaged. If the policy names the threads, it waits for threads that another transaction has locked.
 func (r *pruning) pruneSome(ctx context.Context, threads []pruned) error {
 	keys := make([]int64, len(threads))
 	for i := range threads {
@@ -228,8 +229,8 @@ func (r *pruning) pruneThread(ctx context.Context, thread, lock string, mark mar
 	return err == nil, err
 }
 
-// deleteIdle deletes threads, in transactions of at most pruneBatch checkpoints. It first prunes
-// a thread that has more of them.
+// deleteIdle deletes threads, in transactions of at most pruneBatch checkpoints. If a thread has
+// more checkpoints, deleteIdle prunes it first.
 func (r *pruning) deleteIdle(ctx context.Context, page []pruned) error {
 	for len(page) > 0 {
 		keys, steps := []int64{}, 0
@@ -259,8 +260,9 @@ func (r *pruning) deleteIdle(ctx context.Context, page []pruned) error {
 // that waits.
 const idleQuery = `SELECT weft.cp_idle(t, $2::float8, $3::boolean) FROM weft.cp_thread t WHERE t.key = $1::bigint`
 
-// markIdle marks the checkpoints of a thread that the policy deletes, but for those that
-// [PrunePolicy.KeepPending] and its tags protect until the whole thread is deleted.
+// markIdle marks checkpoints of a thread if the policy deletes the thread. It does not mark the
+// newest checkpoint of each namespace and, with KeepPending, checkpoints with pending writes. They
+// are deleted with the thread.
 func (r *pruning) markIdle(ctx context.Context, tx *link, keys []int64, nodes []node) error {
 	idle := false
 	args := []any{keys[0], r.policy.DeleteIdle.Seconds(), r.policy.KeepPending}

@@ -56,8 +56,8 @@ func listed(t *testing.T, store checkpoint.StatusLister) []string {
 	return found
 }
 
-// Idle threads are deleted in the order of their creation, in transactions of a bounded size. A
-// call that is interrupted is continued by the next one.
+// Idle threads are deleted in the order of their creation, in transactions of a bounded size.
+// After an interrupted call, the next call deletes the rest.
 func TestIdleThreadsAreDeletedInSmallTransactions(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -93,8 +93,7 @@ func TestIdleThreadsAreDeletedInSmallTransactions(t *testing.T) {
 	assert.Equal(t, 5, ask[int](t, p, `SELECT count(*)::int FROM weft.cp_step`))
 }
 
-// A thread of many checkpoints is deleted in several transactions, and can be read until the
-// last of them.
+// A thread with more checkpoints than one transaction removes is deleted completely.
 func TestALongIdleThreadIsDeletedInBatches(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -131,7 +130,7 @@ func TestIdleThreadsThatAreNotDeleted(t *testing.T) {
 	assert.Equal(t, "tagged", ask[string](t, p, `SELECT string_agg(id, ' ') FROM weft.cp_thread`))
 }
 
-// A long thread that may not be deleted loses no checkpoint before Prune finds that out.
+// Prune removes no checkpoint of a long thread that it must not delete.
 func TestALongThreadThatIsNotDeletedKeepsItsHistory(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

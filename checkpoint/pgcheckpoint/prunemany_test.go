@@ -115,8 +115,8 @@ func TestRoundTripsOfPruneDoNotGrowWithTheThreads(t *testing.T) {
 	assert.Equal(t, one, count(1, 40))
 }
 
-// Prune removes the old checkpoints of all threads but of those that it cannot read, which keep
-// their rows. The errors name these threads.
+// Prune removes the old checkpoints of all threads except those that it cannot read. These threads
+// keep their rows, and the errors name them.
 func TestADamagedThreadDoesNotStopPrune(t *testing.T) {
 	t.Parallel()
 	for name, threads := range map[string][]string{"all": nil, "named": {"t0", "t1", "t2", "t3", "t4"}} {

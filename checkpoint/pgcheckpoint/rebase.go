@@ -53,7 +53,7 @@ type rebasing struct {
 	// newParent is the number of its new parent, or 0 if there is none. The header has the id.
 	newParent int32
 	through   []int32 // the numbers of the removed ancestors whose deltas become its base
-	size      int64   // bytes of its values and of theirs
+	size      int64   // bytes of the values of the checkpoint and of these ancestors
 
 	header  // with the new parent, once it is read
 	control []byte

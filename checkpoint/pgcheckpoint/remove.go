@@ -65,10 +65,10 @@ func markExpired(nodes []node, p *checkpoint.PrunePolicy) {
 
 // A removal selects the checkpoints of threads to remove.
 type removal struct {
-	// lock is the statement that locks the threads. Its parameters are the tenant, and threads.
+	// lock is the statement that locks the threads. Its parameters are the tenant and the field threads.
 	lock    string
 	threads any
-	locked  []int64 // the keys of the threads that were locked at last
+	locked  []int64 // the keys of the threads that the last selectNodes locked
 
 	batch int                // maximum number of checkpoints in one transaction
 	mark  func(nodes []node) // sets the field remove of the nodes to remove
@@ -78,7 +78,7 @@ type removal struct {
 	read marking
 }
 
-// A marking sets the field remove of the nodes to remove. The keys are those of the locked threads.
+// A marking sets the field remove of the nodes to remove. The argument keys has the keys of the locked threads.
 type marking func(ctx context.Context, tx *link, keys []int64, nodes []node) error
 
 const (
@@ -102,8 +102,8 @@ const (
 	WHERE s.thread = ANY ($1::bigint[]) ORDER BY s.thread, s.seq`
 )
 
-// remove removes the checkpoints that r selects, and each thread of which no checkpoint
-// is left. It returns the number of removed checkpoints.
+// remove removes the checkpoints that r selects, and each thread that then has no
+// checkpoint. It returns the number of removed checkpoints.
 func (s *Store) remove(ctx context.Context, r *removal) (int, error) {
 	removed := 0
 	for {
@@ -216,8 +216,8 @@ const (
 	(SELECT FROM weft.cp_step s WHERE s.thread = ANY ($1::bigint[]) AND s.thread = o.thread AND s.origin = o.key)`
 )
 
-// clear removes the threads of which all checkpoints are marked. It returns the nodes of the
-// others that lose a checkpoint.
+// clear removes each thread whose checkpoints are all marked. It returns the nodes of the other
+// threads that lose a checkpoint.
 func (s *Store) clear(ctx context.Context, tx *link, nodes []node) ([]node, error) {
 	var gone []int64
 	var left []node

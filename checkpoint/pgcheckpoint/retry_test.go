@@ -85,7 +85,7 @@ func TestConflictsAreRetriedFiveTimes(t *testing.T) {
 	assert.Equal(t, 5, ask[int](t, p, `SELECT last_value::int FROM weft.tries`))
 }
 
-// A conflict after five lost connections ends the call, as the fifth conflict does.
+// After five tries that lost their connections, the first conflict ends the call: the limit counts all tries.
 func TestAConflictAfterManyTriesEndsTheCall(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -43,7 +43,7 @@ func TestStoredBytesGrowLinearly(t *testing.T) {
 	}
 }
 
-// The statements of docs/scale.md list the sizes of the tables, and set what they say.
+// The statements in docs/scale.md work: one lists the sizes of the tables, and one sets a parameter of autovacuum.
 func TestTheStatementsOfTheGuideToSizes(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

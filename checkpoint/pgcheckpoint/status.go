@@ -18,9 +18,9 @@ type markChange struct {
 	Node   string            `json:"node"`
 }
 
-// markChanges returns how pending writes change the status of their thread, as JSON, or null if
-// they do not: any write of a negative index replaces a mark, and a result or a failure ends those
-// of its task.
+// markChanges returns the changes that pending writes make to the status of their thread, as JSON,
+// or null if there are none. A write with a negative index replaces the mark with the same task and
+// index. A result or a failure ends the earlier marks of its task.
 func markChanges(writes []checkpoint.Write) (*string, error) {
 	var changes []markChange
 	for i := range writes {

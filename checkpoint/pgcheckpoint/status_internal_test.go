@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/internal/pgtest"
 )
 
-// Any page of the list comes from the index alone, in its order, and reads little more than the
-// page: the plan has no sort, no scan of a table, and no look at a row.
+// Every page of the list is read from the index alone, in the order of the index, and with few
+// entries that are not on the page. The plan has no sort, and reads no row of the table.
 func TestListStatusReadsOnlyTheIndex(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t, nil) // transactions in the database of other tests would keep a vacuum from marking pages

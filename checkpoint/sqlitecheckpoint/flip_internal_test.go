@@ -37,8 +37,8 @@ var lookupColumns = []string{
 	"cp_step.key", "cp_step.id", "cp_pending.step",
 }
 
-// Whatever bit of a row is flipped, a lookup returns an error or the same as before. All bits take minutes with the race
-// detector, so the test flips each 11th bit of a value, and all with WEFT_FAULTS=1.
+// If any bit of a row is flipped, each lookup returns an error or the same result as before. Flipping all bits takes
+// minutes with the race detector, so the test flips every 11th bit of a value. With WEFT_FAULTS=1, it flips all bits.
 func TestEveryFlippedBitIsFound(t *testing.T) {
 	t.Parallel()
 	f := newFlipper(t)
@@ -193,8 +193,8 @@ func (f *flipper) rows(table string, columns []string) (rows [][]any) {
 	return rows
 }
 
-// flipAll flips the first bit of a value and each bit that follows at a distance, one at a time. The row has the values
-// of the keys, followed by the value.
+// flipAll flips the first bit of a value, and then every bit whose index is a multiple of each, one at a time. The
+// argument row has the values of the keys, followed by the value.
 func (f *flipper) flipAll(table, column string, keys []string, row []any, each int) (flips int) {
 	f.Helper()
 	value := row[len(keys)]

@@ -11,7 +11,7 @@ import (
 // a second page. Most ids are created in the order of their keys, so one entry is enough
 // for several checkpoints. The keys of a thread are divided into blocks of 32.
 //
-// The entry of an id is the index entry with the greatest id that is not greater than it.
+// The entry of an id is the index entry with the greatest id up to and including this id.
 // A checkpoint and the entry of its id are in the same block, and the key of the entry is
 // not greater than the key of the checkpoint.
 //

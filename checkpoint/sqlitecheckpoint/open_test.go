@@ -118,7 +118,7 @@ func TestPathWithURICharactersIsUsedUnchanged(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	names := []string{"b#c.db", "d%20e.db", "f g&h=i.db", "ü+;'.db"}
-	if runtime.GOOS != "windows" { // which has no such names
+	if runtime.GOOS != "windows" { // Windows allows no such names
 		names = append(names, "a?mode=memory.db", "k\".db", "file:j.db")
 	}
 	for _, name := range names {

@@ -16,8 +16,8 @@ import (
 // first, a few thousand in each transaction. If it returns an error, some checkpoints may
 // be removed already. SQLite reuses their space, but the file does not shrink.
 //
-// A thread whose stored values cannot be read keeps its checkpoints, unless DeleteIdle deletes it. Prune goes on with the other
-// threads. Then it returns a [*checkpoint.ThreadError] for each such thread, joined with
+// A thread whose stored values cannot be read keeps its checkpoints, unless DeleteIdle deletes it. Prune continues with the
+// other threads. At the end it returns a [*checkpoint.ThreadError] for each such thread, joined with
 // [errors.Join]. Each is [checkpoint.ErrCorrupt] or [checkpoint.ErrFormat].
 func (s *Store) Prune(ctx context.Context, p checkpoint.PrunePolicy) (int, error) {
 	r := pruning{store: s, policy: &p}
@@ -90,9 +90,9 @@ func (r *pruning) thread(ctx context.Context, thread string) error {
 	return nil
 }
 
-// deleteIdle deletes a thread if the policy does, and reports whether it has deleted it. It holds
-// the lease of the thread meanwhile, because a run that holds it keeps the thread. It first looks
-// without the lease, because a run cannot begin while the lease is held.
+// deleteIdle deletes a thread if the policy deletes it and no run holds it. The result deleted
+// reports whether it was deleted. deleteIdle takes the lease of the thread only if the thread is
+// idle, because no run can begin while the lease is held.
 func (r *pruning) deleteIdle(ctx context.Context, thread string) (deleted bool, n int, err error) {
 	if r.policy.DeleteIdle <= 0 {
 		return false, 0, nil
@@ -117,7 +117,7 @@ func (r *pruning) deleteIdle(ctx context.Context, thread string) (deleted bool, 
 	return deleted && n > 0 && err == nil, n, errors.Join(err, l.Release(ctx))
 }
 
-// idle reports whether the policy deletes a thread, unless a run holds it.
+// idle reports whether the policy deletes a thread that no run holds.
 func (r *pruning) idle(ctx context.Context, thread string) (idle bool, err error) {
 	err = r.store.db.Read(ctx, func(q *sqlitedb.Session) error {
 		key, err := findThread(q, thread)

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/checkpoint/sqlitecheckpoint"
 )
 
-// Prune takes no lease of a thread that is not idle, because a run could not begin meanwhile. The
-// first lease of a store makes a file.
+// Prune leases only idle threads, because no run can begin on a leased thread. The first lease of a
+// store creates the lock file.
 func TestPruneLeasesIdleThreadsOnly(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/weft.db"

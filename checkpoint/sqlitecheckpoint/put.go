@@ -41,7 +41,7 @@ const (
 // checkpoint whose parent is the newest of the thread and has the same namespace and run.
 // The statement also checks these conditions. If one does not hold, parent is NULL. This
 // violates the table's NOT NULL, so OR IGNORE stores nothing. The entry of the new id must
-// be in the block of the newest checkpoint. appendAtOnce has the arguments.
+// be in the block of the newest checkpoint. appendAtOnce passes the arguments.
 func appendStep(also string) string {
 	return `INSERT OR IGNORE INTO cp_step ` + stepValues + `(?, ?,
 	(SELECT CASE WHEN key = ? AND id = ? AND namespace = ? AND origin = ?
@@ -165,7 +165,7 @@ func (s *Store) appendInTransaction(w *sqlitedb.Session, c *checkpoint.Checkpoin
 	return done && err == nil, err
 }
 
-// appendRow appends values to args, for the columns id and later of stepValues.
+// appendRow appends the values of the columns of stepValues to args, beginning with the column id.
 func (s *Store) appendRow(args []any, c *checkpoint.Checkpoint, t *latest, parent int64) []any {
 	h := headerOf(c, t.origin, numberOf(t.key), t.time)
 	b := appendControl(s.buffer[:0], &h, c.Control)

@@ -13,8 +13,8 @@ import (
 const (
 	// removeBatch is the number of checkpoints that one transaction removes, so that
 	// other writers do not wait for long. Each transaction reads all steps of the thread.
-	// To keep the work linear, the batches of a long thread are larger, so that it has at
-	// most removeShare batches.
+	// To keep the work linear, a long thread has larger batches, and at most removeShare of
+	// them.
 	removeBatch = 4096
 	removeShare = 8
 

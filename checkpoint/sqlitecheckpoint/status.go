@@ -11,8 +11,8 @@ import (
 	"github.com/weft-go/weft/internal/sqlitedb"
 )
 
-// markedQuery has the argument step to list after, and the limit. It selects the checkpoints
-// that are the newest of the root namespace of their thread, and may have marks.
+// markedQuery has the arguments key to list after, and limit. It selects the checkpoints that may
+// have marks. Its last column says whether a checkpoint is the newest of the root namespace.
 const markedQuery = `SELECT DISTINCT m.step, t.id, s.id, s.time, s.namespace = 0 AND NOT EXISTS (
 		SELECT 1 FROM cp_step n WHERE n.key > m.step AND n.key < ((m.step >> 32) + 1) << 32 AND n.namespace = 0)
 	FROM cp_pending m INDEXED BY cp_pending_marks
@@ -20,7 +20,7 @@ const markedQuery = `SELECT DISTINCT m.step, t.id, s.id, s.time, s.namespace = 0
 	WHERE m.number < 0 AND m.step > ? ORDER BY m.step LIMIT ?`
 
 // ListStatus implements [checkpoint.StatusLister]. It reads the pending writes of all threads that
-// wait or have failed, and sorts the entries in memory. If those of a thread cannot be read, it
+// wait or have failed, and sorts the entries in memory. If the writes of a thread cannot be read, it
 // yields the thread without a node, with [checkpoint.ErrCorrupt] or [checkpoint.ErrFormat].
 func (s *Store) ListStatus(ctx context.Context, q checkpoint.StatusQuery) iter.Seq2[checkpoint.ThreadStatus, error] {
 	return func(yield func(checkpoint.ThreadStatus, error) bool) {
@@ -50,8 +50,9 @@ func (s *Store) statusFault(err error) error {
 	return fmt.Errorf("sqlitecheckpoint: list by status: file %q: %w", s.path, classify(err))
 }
 
-// statuses returns what a query selects, in order, and adds the errors of the threads that have no
-// node. It keeps no more than the limit of the query in memory, and a page.
+// statuses returns the entries that a query selects, in the order of ListStatus. For a thread that it
+// cannot read, it returns an entry without a node and adds the error to faults. If the query has a
+// limit, statuses keeps at most that many entries and one page in memory.
 func (s *Store) statuses(ctx context.Context, q *checkpoint.StatusQuery, faults map[string]error) ([]checkpoint.ThreadStatus, error) {
 	var found []checkpoint.ThreadStatus
 	for after, more := int64(0), true; more; {
@@ -90,8 +91,9 @@ func (m *markedStep) writes(r *sqlitedb.Session) ([]checkpoint.Write, error) {
 	return pendingWrites(r, m.key, id)
 }
 
-// marked returns what a query selects of the next page of checkpoints, the last of these, and
-// whether there may be more of them.
+// marked reads the next page of checkpoints that may have marks. It returns the entries that a query
+// selects, the key of the last checkpoint of the page, and whether there may be more pages. See
+// statuses for faults.
 func marked(r *sqlitedb.Session, q *checkpoint.StatusQuery, after int64, faults map[string]error) (found []checkpoint.ThreadStatus, last int64, more bool, err error) {
 	var steps []markedStep
 	err = r.Each(markedQuery, []any{after, listPage}, func(scan func(...any) error) (bool, error) {

@@ -354,7 +354,7 @@ func damagedStore(t *testing.T, name string) *sqlitecheckpoint.Store {
 	return store
 }
 
-// A damaged thread is listed by its id, and the other threads with their times.
+// A damaged thread is listed with its id alone, and the other threads also with their times.
 func TestAListOfThreadsGoesOnAfterADamagedOne(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"newest", "row", "no steps"} {
@@ -369,7 +369,7 @@ func TestAListOfThreadsGoesOnAfterADamagedOne(t *testing.T) {
 	}
 }
 
-// A thread whose pending writes are damaged is listed without a node, and the other threads with theirs.
+// A thread whose pending writes are damaged is listed without a node, and the other threads with their nodes.
 func TestAListByStatusGoesOnAfterADamagedThread(t *testing.T) {
 	t.Parallel()
 	store := damagedStore(t, "writes")
@@ -394,7 +394,7 @@ func TestAListByStatusGoesOnAfterADamagedThread(t *testing.T) {
 	assert.Equal(t, []string{"ask/a", "ask/c"}, found)
 }
 
-// Prune removes the old checkpoints of all threads but of the damaged one, and names that one.
+// Prune removes the old checkpoints of every thread except the damaged one. Its error names the damaged thread.
 func TestADamagedThreadDoesNotStopPrune(t *testing.T) {
 	t.Parallel()
 	for name := range damages {

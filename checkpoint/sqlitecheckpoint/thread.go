@@ -97,10 +97,10 @@ func removeThread(w *sqlitedb.Session, thread int64) error {
 	return nil
 }
 
-// ListThreads implements [checkpoint.ThreadLister]. For a thread that is damaged, or of which the
-// newest checkpoint cannot be read, it yields the id alone, with [checkpoint.ErrCorrupt] or
-// [checkpoint.ErrFormat]; the caller may go on with the other threads. If the row of the thread is
-// damaged, its id may be damaged too.
+// ListThreads implements [checkpoint.ThreadLister]. For a thread that is damaged, or whose newest
+// checkpoint cannot be read, it yields the id alone, with [checkpoint.ErrCorrupt] or
+// [checkpoint.ErrFormat]. The caller may continue the loop. If the row of the thread is damaged, the
+// id may be damaged too.
 func (s *Store) ListThreads(ctx context.Context, prefix string) iter.Seq2[checkpoint.ThreadInfo, error] {
 	return func(yield func(checkpoint.ThreadInfo, error) bool) {
 		from := prefix
@@ -159,7 +159,7 @@ func (s *Store) threads(ctx context.Context, from string) (page []listed, err er
 			if err := scan(&t.key, &t.id, &t.created, &t.missing, &seal, &newest, &updated); err != nil {
 				return false, err
 			}
-			if t.id < from { // else the next page would begin before this one
+			if t.id < from { // the next page would begin before this page
 				return false, fmt.Errorf("thread %q is not at its place in the index: %w", t.id, checkpoint.ErrCorrupt)
 			}
 			fault := t.verify(seal)

@@ -22,8 +22,8 @@ func manyWrites(n int) []checkpoint.Write {
 	return writes
 }
 
-// A superstep after several pending writes must delete them. The fast statement, for a
-// parent without pending writes, must not be used.
+// A superstep after several pending writes deletes them. It must not use the fast statement,
+// which is for a parent without pending writes.
 func TestStepAfterManyWritesSettlesThem(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

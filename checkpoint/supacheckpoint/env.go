@@ -25,8 +25,8 @@ const (
 //     [Store.VerifyJWT] checks the tokens of its users with its public keys, and with
 //     SUPABASE_JWT_SECRET if that is set. SUPABASE_JWKS_URL overrides the URL of the
 //     keys.
-//   - SUPABASE_SERVICE_ROLE_KEY, or else SUPABASE_KEY, is optional. If it is set, it is
-//     checked; the anon key is an [ErrAnonKey].
+//   - SUPABASE_SERVICE_ROLE_KEY, or else SUPABASE_KEY, is optional. If it is set,
+//     FromEnv checks it: the anon key is an [ErrAnonKey].
 //
 // FromEnv returns [ErrNotConfigured] if no variable for a database, project or key is set.
 // A program can then run without a store. Any other error reports a wrong setting or a

@@ -25,7 +25,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// fragments has texts that an SQL injection is made of.
+// fragments has parts of SQL injections.
 var fragments = []string{
 	`'`, `"`, `''`, `\`, `\'`, `;`, `--`, `/*`, `*/`, `$$`, `$1`, `$do$`, `(`, `)`, `%`, `_`, `%s`, `{}`, `[]`, `->>`, `@>`, `?`, `||`, `::text`,
 	` OR 1=1`, ` OR true --`, `' OR '1'='1`, `'; DROP TABLE weft.cp_step; --`, `" OR "x"="x`, `' UNION SELECT * FROM weft.cp_thread --`,

@@ -116,7 +116,7 @@ func transient(err error) bool {
 		switch e.Code {
 		case "40001", "40P01", "57P01", "57P02", "57P03", "53300", "55P03":
 			return true
-		case "08P01": // PgBouncer closes the connection, for example because the database is away
+		case "08P01": // PgBouncer closes the connection, for example because it cannot reach the database
 			return e.Severity == "FATAL"
 		}
 		return false

@@ -276,8 +276,8 @@ GRANT SELECT ON theirs.proposal_checkpoints TO anon;`
 	assert.Equal(t, "f 0 1 t f 1", says)
 }
 
-// Migrations do not wait for the tables of other schemas: two that wait for each other's
-// tables are a deadlock.
+// Migrations do not wait for the tables of other schemas. Otherwise two migrations could wait for
+// each other's tables, which is a deadlock.
 func TestMigrateDocumentsWaitsForNoOtherTable(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)

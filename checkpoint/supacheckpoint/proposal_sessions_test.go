@@ -64,9 +64,9 @@ func TestConcurrentPutSessionsOfAProposal(t *testing.T) {
 	wg.Wait()
 }
 
-// TestPutLogsThatTheSessionBelongsToAnotherUser proves that, where a thread id can have one session
-// only, a document is stored although its session cannot be: the failure is logged as a warning,
-// PutSession returns it, and the session of the other user stays.
+// TestPutLogsThatTheSessionBelongsToAnotherUser proves what happens if a thread id can have only one
+// session, and another user has it. Put stores the document and logs a warning. PutSession returns an
+// error. The session of the other user stays.
 func TestPutLogsThatTheSessionBelongsToAnotherUser(t *testing.T) {
 	t.Parallel()
 	p := documentPlace(t, directPlace)
@@ -76,7 +76,7 @@ func TestPutLogsThatTheSessionBelongsToAnotherUser(t *testing.T) {
 	p.options.Logger = slog.New(slog.NewTextHandler(&said, nil))
 	store := p.open(t)
 	thread := supacheckpoint.ProposalThreadID(proposalA, "shared")
-	// The index holds for this thread alone, as other tests use the table too.
+	// The index covers this thread only, because other tests use the table too.
 	do(t, p, `CREATE UNIQUE INDEX ON public.proposal_sessions (thread_id) WHERE thread_id = '`+thread+`'`)
 	first := proposals(t, as(t, store, userA), about(proposalA))
 	second := proposals(t, as(t, store, userB), about(proposalB))

@@ -303,7 +303,7 @@ func TestCleanUpByTheDatabase(t *testing.T) {
 	wantSame(t, "left", sessionsOf(t, store, supacheckpoint.SessionQuery{AllUsers: true}), ann+"/new", bob+"/new")
 }
 
-// The policy that docs/supabase.md shows is the one of the table.
+// The policy in docs/supabase.md is the same as the policy of the table.
 func TestThePolicyOfTheGuideIsThatOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	p := directPlace(t)

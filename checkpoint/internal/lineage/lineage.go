@@ -27,9 +27,10 @@ type Rebase struct {
 	// oldest first. They become its base: for each ancestor its base, and then its delta.
 	// An ancestor with a snapshot adds the snapshot alone.
 	//
-	// Through ends at the nearest ancestor that is Whole, with which the lineage then
-	// starts, or before Parent, whose lineage then comes first. Through is empty if the
-	// checkpoint itself is Whole.
+	// If one of these ancestors is Whole, Through begins with the nearest such ancestor, and
+	// the lineage starts there. Otherwise Through has all removed ancestors up to Parent, and
+	// the lineage of Parent comes before them. Through is empty if the checkpoint itself is
+	// Whole.
 	Through []int
 }
 
