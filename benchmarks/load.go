@@ -12,12 +12,12 @@ import (
 
 const (
 	loadMessages = 10_000
-	// historySample is the number of history entries between two looks at the heap.
+	// historySample is the number of history entries between two measurements of the heap.
 	historySample = 500
 )
 
-// load reads a thread from PostgreSQL whose supersteps appended one message each. The
-// time is that of its state; the heap is that of reading its history.
+// load reads a thread from PostgreSQL whose supersteps appended one message each. It
+// measures the time to read the state, and the live heap while the history is read.
 var load = workload{
 	name:    "load",
 	what:    "state and history of a long thread in PostgreSQL",
@@ -68,8 +68,8 @@ func loadThread(ctx context.Context, w workload, n int) (subject, error) {
 	}, nil
 }
 
-// stepsOf returns the supersteps of a thread with at least n messages. The loop ends
-// with its agent, so their number is odd.
+// stepsOf returns the number of supersteps of a thread with at least n messages. The
+// number is odd, because the loop ends with the agent.
 func stepsOf(n int) int { return n | 1 }
 
 // storeThread runs a thread with at least n messages.
@@ -102,8 +102,8 @@ func loadState(ctx context.Context, thread *graph.Thread, n int) (outcome, error
 	return outcome{messages: o.messages[:n], count: n, took: took}, nil
 }
 
-// historyHeap reads the history of a thread and returns the largest live heap while it
-// does, less the live heap before.
+// historyHeap reads the history of a thread and returns the largest increase of the
+// live heap during the read, in bytes.
 func historyHeap(ctx context.Context, thread *graph.Thread, n int) (heap int64, err error) {
 	before, entries := liveHeap(), 0
 	for _, err := range thread.History(ctx, graph.HistoryQuery{}) {

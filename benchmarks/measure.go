@@ -37,8 +37,8 @@ func (r results) median(at cell) (sample, bool) {
 	return medians(all), len(all) > 0
 }
 
-// paired applies a function to the samples that the cells have in each round, and
-// returns the median of its results. It returns NaN when a cell was not measured.
+// paired calls of with the samples of the cells in each round, and returns the median
+// of the results. It returns NaN if a cell was not measured.
 func (r results) paired(of func(round ...sample) float64, cells ...cell) float64 {
 	rounds := len(r[cells[0]])
 	for _, at := range cells {
@@ -121,8 +121,9 @@ func (s settings) of(w workload) int {
 	return min(s.rounds, w.rounds)
 }
 
-// round adds a sample of each contestant at each size. Repeat holds how often each
-// of them runs in a sample; round adds what it does not hold yet.
+// round adds a sample of each contestant at each size. The map repeat holds the number
+// of runs in a sample of each cell. For a cell without a number, round finds the number
+// and adds it.
 func round(ctx context.Context, w workload, s settings, r results, repeat map[cell]int) error {
 	w.atLeast = s.atLeast
 	for _, n := range w.sizes {
@@ -145,8 +146,8 @@ func round(ctx context.Context, w workload, s settings, r results, repeat map[ce
 	return nil
 }
 
-// measureOnce takes one sample of so many runs, or of as many as runAll finds if times
-// is zero. It returns the number of runs, or stopped.
+// measureOnce takes one sample of times runs. If times is zero, runAll decides the
+// number. It returns the number of runs, or stopped.
 func measureOnce(ctx context.Context, w workload, c contestant, n, times int) (got sample, ran int, err error) {
 	tooSlow := sample{ns: math.Inf(1), allocs: math.NaN(), bytes: math.NaN()}
 	if times == stopped {
@@ -188,7 +189,7 @@ type meter struct {
 	processor time.Duration
 	memory    runtime.MemStats
 
-	// The sums of the figures that runs have measured themselves.
+	// The sums of the figures in the outcomes of the runs.
 	took  time.Duration
 	units int
 	trips int64
@@ -205,8 +206,9 @@ func startMeter() *meter {
 	return m
 }
 
-// runAll does so many runs. With times zero, it runs until w.atLeast has passed. It
-// returns the number of runs, or stopped.
+// runAll does times runs. If times is zero, it runs until w.atLeast has passed. It
+// returns the number of runs, or stopped if the runs exceeded the limit of the
+// workload.
 func (m *meter) runAll(ctx context.Context, w workload, s subject, n, times int) (ran int, err error) {
 	limited := ctx
 	if w.limit > 0 {
@@ -242,7 +244,7 @@ func (m *meter) run(ctx context.Context, s subject, n int) (err error) {
 	return nil
 }
 
-// stop returns the sample of so many runs of size n.
+// stop returns the sample after ran runs of size n.
 func (m *meter) stop(w workload, n, ran int) sample {
 	took, processor := time.Since(m.began), processorTime()-m.processor
 	var after runtime.MemStats
@@ -264,7 +266,7 @@ func (m *meter) stop(w workload, n, ran int) sample {
 	return got
 }
 
-// kept returns how many bytes of heap are live beyond those at the start.
+// kept returns the increase of the live heap since the start of the sample, in bytes.
 func (m *meter) kept(s subject) float64 {
 	if s.trim != nil {
 		s.trim()
@@ -279,7 +281,7 @@ func (m *meter) kept(s subject) float64 {
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		panic(fmt.Sprintf("getrusage: %v", err)) // It fails for wrong arguments only.
+		panic(fmt.Sprintf("getrusage: %v", err)) // It fails only for invalid arguments.
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -27,7 +27,7 @@ func newPayload(size int) payload {
 // at returns the i-th text.
 func (p payload) at(i int) string { return p[i%len(p)] }
 
-// message returns the i-th text as a node would make it: a string of its own.
+// message returns a new copy of the i-th text, like a node that makes a message.
 func (p payload) message(i int) string { return strings.Clone(p.at(i)) }
 
 var (

@@ -74,7 +74,7 @@ func (d *database) size(ctx context.Context) (n int64, err error) {
 
 // close drops the schema and closes all connections.
 func (d *database) close() error {
-	// The schema is dropped also after the measurement was interrupted.
+	// Drop the schema even if the measurement was interrupted.
 	_, err := d.pool.Exec(context.Background(), "DROP SCHEMA "+d.schema+" CASCADE")
 	d.pool.Close()
 	return err

@@ -11,11 +11,11 @@ type target struct {
 	text  string // the figure and its bound
 	got   float64
 	bound float64
-	least bool // the bound is a lower one
+	least bool // the bound is a lower bound
 }
 
-// met reports whether the figure keeps within the bound. A figure that was not
-// measured does not.
+// met reports whether the figure is within the bound. It returns false if the figure
+// was not measured.
 func (t target) met() bool {
 	if math.IsNaN(t.got) || math.IsInf(t.got, 0) {
 		return false
@@ -26,8 +26,8 @@ func (t target) met() bool {
 	return t.got <= t.bound
 }
 
-// ratio returns the median of the quotients of two cells in each round, and NaN when
-// one of them was not measured.
+// ratio returns the median over the rounds of the quotient of two cells. It returns NaN
+// if a cell was not measured.
 func ratio(r results, of, to cell, figure func(sample) float64) float64 {
 	return r.paired(func(round ...sample) float64 {
 		if figure(round[1]) == 0 {
@@ -37,7 +37,7 @@ func ratio(r results, of, to cell, figure func(sample) float64) float64 {
 	}, of, to)
 }
 
-// The figures of a sample that targets bound.
+// These functions return the figures of a sample that targets bound.
 func timeOf(s sample) float64   { return s.ns }
 func allocsOf(s sample) float64 { return s.allocs }
 func heapOf(s sample) float64   { return s.heap }
@@ -85,7 +85,7 @@ func flat(r results, small, large int, bound float64) target {
 	}
 }
 
-// atMost bounds a figure of a contestant by itself.
+// atMost bounds the median of a figure of one contestant by a fixed number.
 func atMost(r results, at cell, bound float64, what string, figure func(sample) float64) target {
 	t := target{n: at.n, bound: bound, text: fmt.Sprintf("<= %v %s", bound, what), got: math.NaN()}
 	if s, ok := r.median(at); ok {

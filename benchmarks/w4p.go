@@ -122,7 +122,7 @@ func loopInPostgres(ctx context.Context, d *database, p payload) (threadsOf, err
 	}, nil
 }
 
-// A threadsOf runs a new thread of so many supersteps.
+// A threadsOf runs a new thread with the given number of supersteps.
 type threadsOf func(ctx context.Context, thread string, steps int) (outcome, error)
 
 // warmSteps is the length of the thread that prepares the statements of a connection.

@@ -20,10 +20,10 @@ import (
 
 const (
 	w8Tasks = 1000
-	// besideSlow is weft with one task that does not return until the results of all
-	// others are visible. It measures the time until they are.
+	// besideSlow is weft with one slow task, which returns when the results of all others
+	// are visible. It measures the time until they are visible.
 	besideSlow = "slow"
-	// slowTask is the item of that task, and slowTime the most time that it takes.
+	// slowTask is the item of the slow task, and slowTime is the time limit of the task.
 	slowTask = w8Tasks / 2
 	slowTime = 10 * time.Second
 )
@@ -38,7 +38,7 @@ var (
 
 type setUp func(ctx context.Context, w workload, n int) (subject, error)
 
-// A w8Store says how W8 is measured on a store.
+// A w8Store describes the measurement of W8 on a store.
 type w8Store struct {
 	name      string
 	fanOut    func(slow bool) setUp
@@ -221,8 +221,8 @@ func fanOutInSQLite(slow bool) setUp {
 	}
 }
 
-// A storeOf stores the results of a thread at once and returns those that it finds
-// afterwards, which is not measured.
+// A storeOf stores the results of a thread at once, and then reads them. It returns the
+// stored results, and the time of storing without the time of reading.
 type storeOf func(ctx context.Context, thread string, results [][]byte) (found [][]byte, took time.Duration, err error)
 
 // storing returns a function that stores the results of n tasks at each call.

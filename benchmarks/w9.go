@@ -12,16 +12,16 @@ import (
 )
 
 // w9 compares a superstep of a long thread with one of a short thread, for each
-// durability mode and each kind of channel. The floor is the mean of the supersteps
-// from 500 to 1,500, and weft that of the supersteps from 10,000 to 30,000. Both
-// intervals end at three times their start, so that work which is done each time the
-// state has grown by some factor has the same share in both.
+// durability mode and each kind of channel. The floor is the mean time of the
+// supersteps from 500 to 1,500. Weft is the mean time of the supersteps from 10,000 to
+// 30,000. Both intervals end at three times their start. So work that recurs whenever
+// the state has grown by some factor has the same share in both.
 var w9 = longThreads()
 
 // w9Size is the number of supersteps at which the long thread is measured.
 const w9Size = 20_000
 
-// An interval of supersteps is measured.
+// An interval is a range of supersteps that is measured.
 type interval struct{ from, to int }
 
 var (
@@ -33,8 +33,8 @@ var (
 type growing struct {
 	name  string
 	bound float64
-	// channel is the declaration, put the write of the i-th element, and length
-	// returns the number of elements.
+	// channel is the handle. put returns the write of the i-th element, and length the
+	// number of elements.
 	channel state.Handle
 	put     func(i int) state.Write
 	length  func(s state.View) int
@@ -89,7 +89,7 @@ var growingChannels = []growing{
 // Total is the growing sum of W9. Count counts the supersteps of every case.
 var Total = state.Sum[int]("total")
 
-// numbered returns a text of 64 bytes that no other number has.
+// numbered returns a text of 64 bytes that is different for each number.
 func numbered(i int) string {
 	number := strconv.Itoa(i)
 	return number + strings.Repeat(".", 64-len(number))
@@ -147,8 +147,8 @@ func (w *stopwatch) at(step int) {
 	}
 }
 
-// growingThread makes a subject of threads in memory that end after an interval, the
-// only part of them that is measured.
+// growingThread makes a subject whose runs are threads in memory. A thread ends after
+// the interval steps. Only the interval is measured.
 func growingThread(n int, mode graph.Durability, channel growing, steps interval) (subject, error) {
 	watch := &stopwatch{steps: steps}
 	store := newMemoryStore()

@@ -60,23 +60,24 @@ func (c contestant) does(n int) bool { return c.upTo == 0 || n <= c.upTo }
 // goroutines.
 type subject struct {
 	run func(ctx context.Context) (outcome, error)
-	// stored, when not nil, returns how many bytes the runs so far have left on disk.
+	// stored, when not nil, returns the number of bytes that the runs so far have stored on disk.
 	stored func(ctx context.Context) (int64, error)
-	// keeps says that the subject retains all data of its runs, so that the heap
-	// kept per run can be measured. Trim, when not nil, is called before that.
+	// keeps says that the subject retains all data of its runs, so that the heap kept per
+	// run can be measured. Before that measurement, trim is called when not nil.
 	keeps bool
 	trim  func()
 	// close, when not nil, releases the resources that setUp acquired.
 	close func() error
 }
 
-// An outcome is the final state of a run, and what the run measured itself.
+// An outcome is the final state of a run, with the figures that the run has measured itself.
 type outcome struct {
 	messages []string
 	count    int
 
-	// took, when not zero, is the time that counts instead of that of the whole run.
-	// It covers so many units; zero units means the size of the workload.
+	// took, when not zero, is the time that counts, instead of the time of the whole run.
+	// The field units is the number of units in this time. Zero means the size of the
+	// workload.
 	took  time.Duration
 	units int
 	// trips is the number of round trips to a server.

@@ -16,7 +16,7 @@ type comparison struct {
 	example              string // the first difference
 }
 
-// compare asks each other store questions of a set. Its answers have to be those of the first store.
+// compare asks each store except the first questions of a set, and counts the results that differ from those of the first store.
 func (b *bench) compare(ctx context.Context, c *collection, s set, o *outcome) (list []comparison, err error) {
 	asked := make([]int, len(s.questions))
 	for i := range asked {
@@ -62,7 +62,7 @@ func difference(text string, want, got []memory.Hit[memory.Fact]) string {
 	return fmt.Sprintf("%q, place %d: in memory %s, here %s", text, at+1, describe(want), describe(got))
 }
 
-// A timing is how long a Recall takes.
+// A timing holds the durations of Recall for one store, one way and one number of candidates.
 type timing struct {
 	store, way  string
 	candidates  int

@@ -91,7 +91,7 @@ func download(ctx context.Context, url string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = response.Body.Close() }() // The status or the body decides.
+	defer func() { _ = response.Body.Close() }() // An error of Close does not matter.
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: %s: %w", url, response.Status, errStatus)
 	}

@@ -8,7 +8,7 @@
 // methods find, what a smaller memory.Options.Candidates finds and costs, and whether the three
 // stores return the same facts in the same order.
 //
-// The vectors are not those of a language model. The embedder "learned" counts which words
+// The vectors do not come from a language model. The embedder "learned" counts which words
 // stand together in these texts, and "trigrams" compares the spelling of words.
 //
 // The exit status is 1 if a store returns other facts than the in-memory store or a

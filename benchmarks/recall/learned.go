@@ -47,7 +47,7 @@ func (w *coOccurrence) Model() string { return "learned" }
 // Dimension implements memory.Embedder.
 func (w *coOccurrence) Dimension() int { return w.dimension }
 
-// Embed implements memory.Embedder. A text without a known word has a vector of its spelling.
+// Embed implements memory.Embedder. A text without a known word gets the vector of its spelling; see trigrams.
 func (w *coOccurrence) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	list := make([][]float32, len(texts))
 	for i, text := range texts {
@@ -174,7 +174,7 @@ func (m matrix) information() {
 	}
 }
 
-// times returns the product with the transpose of the vectors of dense, which are columns.
+// times returns the product of m with each vector of dense.
 func (m matrix) times(dense [][]float32) [][]float32 {
 	out := make([][]float32, len(dense))
 	parallel(len(dense), func(d int) {

@@ -91,8 +91,8 @@ func (b *bench) main(ctx context.Context, only, cache string) (failures []string
 	return r.failures(), nil
 }
 
-// run fills the stores with all collections, so that each scope is one of many, and asks all questions. filled is
-// called between the two.
+// run stores all collections, calls filled, and then asks all questions. All collections are stored first, so
+// that each search selects one of many scopes.
 func (b *bench) run(ctx context.Context, list []*collection, filled func() error) (*report, error) {
 	for _, c := range list {
 		if err := c.unite(ctx); err != nil {

@@ -40,7 +40,7 @@ type outcome struct {
 	top        [][][]memory.Hit[memory.Fact] // the ten best of each question, by way
 }
 
-// A way to find facts is by words, or by words and the vectors of an embedder.
+// A way is a method to find facts: by words, or by words and the vectors of an embedder.
 type way struct {
 	name     string
 	embedder memory.Embedder
@@ -141,7 +141,8 @@ func (b *bench) ask(ctx context.Context, c *collection, text string, a *answer) 
 	return nil
 }
 
-// recall asks a store. Without an embedder it looks at the facts that have vectors of the first.
+// recall asks a store in the scope of the embedder. Without an embedder, it uses the scope of
+// the first one.
 func (b *bench) recall(ctx context.Context, s driver.FactStore, c *collection, text string, o memory.Options, limit int) ([]memory.Hit[memory.Fact], error) {
 	e := o.Embedder
 	if e == nil {
@@ -162,8 +163,8 @@ func numbers(found []memory.Hit[memory.Fact]) []int {
 	return list
 }
 
-// A searchOnce is a store that searches once and returns the same candidates for all searches. The first search has to
-// be the one for the most candidates: Recall ignores those beyond Options.Candidates.
+// A searchOnce is a store that searches once and returns the same candidates for all searches. The first search must
+// ask for the most candidates, because Recall ignores candidates beyond Options.Candidates.
 type searchOnce struct {
 	driver.FactStore
 	found *driver.FactCandidates
@@ -184,7 +185,7 @@ func (s *searchOnce) Search(ctx context.Context, what driver.FactSearch) (driver
 	return c, nil
 }
 
-// add adds the share that one question has in the figure.
+// add adds the result of one question to the means. Its weight is share.
 func (f *figure) add(share float64, order, answers []int) {
 	var found5, found10 int
 	for i, d := range order[:min(10, len(order))] {

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// A template is a fact about a person and a thing, and two questions. The first has the person and the thing of the
-// fact. The other has the person, and synonyms for all other words that carry meaning: those of the template
-// were chosen by hand, and the thing's is WordNet's. The kind is that of the thing.
+// A template is a fact about a person and a thing, and two questions about the fact. The first question names the
+// person and the thing. The other question names the person, and replaces all other words that carry meaning by
+// synonyms: WordNet has the synonym of the thing, and the others were chosen by hand. The kind is the kind of the
+// thing.
 type template struct{ kind, fact, question, other string }
 
 var templates = []template{
@@ -38,7 +39,7 @@ var firstNames = strings.Fields("Marta Tobias Ingrid Rafael Noor Yusuf Greta Ken
 var lastNames = strings.Fields("Oliveira Lindqvist Tanaka Hartmann Achebe")
 
 // facts makes a fact of every template for each of fifty people, hidden among sentences, and two questions about each
-// fact. The things are words that the embedder knows, and that have a synonym which it knows.
+// fact. Each thing is a word that the embedder knows, with a synonym that it also knows.
 func facts(t *texts, knows func(string) bool) *collection {
 	c := &collection{name: "facts", sets: []set{{name: "facts, same words"}, {name: "facts, other words"}}}
 	things, used := thingsOf(t.synsets, knows), map[string]int{}

@@ -33,7 +33,7 @@ type question struct {
 	answers []int
 }
 
-// distractors is the number of sentences among which the facts are hidden.
+// distractors is the number of sentences that are stored together with the facts.
 const distractors = 100_000
 
 // loadCollections reads the packages of a folder and downloads those that are missing. It also returns
@@ -99,10 +99,11 @@ func meanings(entries []entry) []string {
 	return list
 }
 
-// maxText is the number of bytes of a section that are stored: a fact has at most 16 KB.
+// maxText is the maximum length of a stored section in bytes, because a fact has at most 16 KB.
 const maxText = 16_000
 
-// sections asks with a title for the section of PostgreSQL's manual that it belongs to.
+// sections returns the sections of PostgreSQL's manual. Each question is a title, and
+// the answer is its section.
 func sections(manual []section) *collection {
 	c, times := &collection{name: "sections"}, titles(manual)
 	asked := set{name: "title → section"}
@@ -120,7 +121,8 @@ func sections(manual []section) *collection {
 	return c
 }
 
-// paragraphs asks with a title for the paragraphs of its section. The paragraphs of a page are
+// paragraphs returns the paragraphs of PostgreSQL's manual. Each question is the title of a
+// section, and the answers are the paragraphs of the section. The paragraphs of a page are
 // neighbours.
 func paragraphs(manual []section) *collection {
 	c, times := &collection{name: "paragraphs"}, titles(manual)
@@ -141,7 +143,7 @@ func paragraphs(manual []section) *collection {
 	return c
 }
 
-// titles counts how many sections have a title.
+// titles returns the number of sections with each title, by the title in lower case.
 func titles(manual []section) map[string]int {
 	times := map[string]int{}
 	for _, s := range manual {
@@ -150,8 +152,8 @@ func titles(manual []section) map[string]int {
 	return times
 }
 
-// definitions asks with WordNet's definition of a word for the definition in Webster's dictionary of
-// 1913. Neither text has the word.
+// definitions returns the definitions in Webster's dictionary of 1913. Each question is WordNet's
+// definition of a word, and the answer is Webster's. Both definitions are without the word itself.
 func definitions(webster []entry, synsets []synset) *collection {
 	c, asked := &collection{name: "definitions"}, set{name: "definition → definition"}
 	text := map[string]string{}

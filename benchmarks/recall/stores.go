@@ -40,7 +40,7 @@ func openStores(ctx context.Context, dir, url string) (list []store, closeAll fu
 	}
 	closeAll = func() error {
 		db.Close()
-		// Drop the schema also after an interruption.
+		// Drop the schema even after an interruption.
 		return errors.Join(lite.Close(), execute(context.Background(), url, "DROP SCHEMA "+o.Schema+" CASCADE"))
 	}
 	return append(list, store{"SQLite", lite.Facts()}, store{"PostgreSQL", db.Facts()}), closeAll, nil
@@ -55,7 +55,7 @@ func execute(ctx context.Context, url, sql string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// scopeOf returns the scope of a collection whose vectors are those of an embedder.
+// scopeOf returns the scope that holds a collection with the vectors of an embedder.
 func scopeOf(c *collection, e memory.Embedder) memory.Scope {
 	return memory.Scope{Workspace: e.Model(), User: c.name}
 }
@@ -64,7 +64,7 @@ func scopeOf(c *collection, e memory.Embedder) memory.Scope {
 func idOf(number int) string { return fmt.Sprintf("00000000-0000-7000-8000-%012x", number) }
 
 func numberOf(id string) int {
-	n, _ := strconv.ParseInt(id[24:], 16, 64) // The ID is one of idOf.
+	n, _ := strconv.ParseInt(id[24:], 16, 64) // idOf made the ID.
 	return int(n)
 }
 
@@ -72,7 +72,7 @@ func (d *document) fact(number int) memory.Fact {
 	return memory.Fact{ID: idOf(number), Content: d.text, Conversation: d.conversation, Turn: d.turn, Trust: memory.Stated}
 }
 
-// add stores documents from a number on.
+// add stores the documents as facts, in batches. It returns the result for each document.
 func (c *collection) add(ctx context.Context, m *memory.Memory, s memory.Scope) (stored []memory.Stored, err error) {
 	for from := 0; from < len(c.documents); from += memory.MaxBatch {
 		var facts []memory.Fact
@@ -88,7 +88,7 @@ func (c *collection) add(ctx context.Context, m *memory.Memory, s memory.Scope) 
 	return stored, nil
 }
 
-// unite removes documents whose text another one has: a scope has one fact for both.
+// unite merges documents that memory stores as one fact, and corrects the answers of the questions.
 func (c *collection) unite(ctx context.Context) error {
 	m, err := memory.New(inmemory.New(inmemory.Options{}), memory.Options{})
 	if err != nil {

@@ -61,8 +61,8 @@ func newGraph(store checkpoint.Store) (*graph.Graph, error) {
 }
 
 // generate makes threads in the stored form of schemaBefore. It runs a graph for each kind of thread,
-// and copies their rows. Of a hundred threads two have failed and eight wait, at ten nodes each.
-// They were created over the last 60 days.
+// and copies the rows of these threads. Of a hundred threads, two have failed and eight wait, spread
+// over ten nodes. The times of their creation are spread over the last 60 days.
 func (p *place) generate(ctx context.Context, threads int) error {
 	if err := p.makeTemplates(ctx); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (p *place) makeTemplates(ctx context.Context) error {
 	return nil
 }
 
-// copyThreads makes the threads from first to last of all.
+// copyThreads makes the threads from number first up to, but not including, number last.
 func (p *place) copyThreads(ctx context.Context, first, last, all int) error {
 	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
 		for _, text := range []string{

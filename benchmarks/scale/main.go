@@ -96,7 +96,7 @@ func openPlace(ctx context.Context) (*place, error) {
 	return p, p.pool.Ping(ctx)
 }
 
-// close drops the schemas, also after an interruption.
+// close drops the schemas, even after an interruption.
 func (p *place) close() error {
 	_, err := p.pool.Exec(context.Background(), `DROP SCHEMA IF EXISTS `+p.schema+` CASCADE; DROP SCHEMA IF EXISTS `+p.template+` CASCADE`,
 		pgx.QueryExecModeSimpleProtocol)

@@ -69,7 +69,7 @@ func (p *place) prune(ctx context.Context, store *pgcheckpoint.Store, s settings
 // maxRatio is the target for the p99 of runs while half of the threads are deleted, as a multiple of the p99 without it.
 const maxRatio = 2
 
-// A measured is what runs took.
+// A measured holds the durations of runs, and the write-ahead log that was written meanwhile.
 type measured struct {
 	times times
 	took  time.Duration
@@ -80,7 +80,7 @@ func (m *measured) print(what string) {
 	fmt.Printf("| %s | %.0f | %s | %s |\n", what, float64(len(m.times))/m.took.Seconds(), milliseconds(m.times.percentile(50)), milliseconds(m.times.percentile(99)))
 }
 
-// measure measures runs of new threads, of four checkpoints each, while fn does something.
+// measure measures runs of new threads, with four checkpoints each, while fn runs.
 func (p *place) measure(ctx context.Context, g *graph.Graph, s settings, fn func(context.Context) error) (*measured, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()

@@ -67,8 +67,8 @@ func together(n int, f func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// runsASecond lets clients run the graph echo for a time. It returns the runs a second and the 99th
-// percentile of their times.
+// runsASecond lets clients run the graph echo for the time d. It returns the number of runs a second
+// and the 99th percentile of their durations.
 func runsASecond(ctx context.Context, p *process, clients int, d time.Duration) (rate float64, p99 time.Duration, err error) {
 	client := newClient(clients)
 	defer client.CloseIdleConnections()

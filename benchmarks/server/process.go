@@ -53,7 +53,7 @@ func startChild(ctx context.Context, name string) (*process, error) {
 //go:embed reference
 var referenceFiles embed.FS
 
-// referenceVersion is the reference server. Its runtime keeps everything in memory.
+// referenceVersion is the PyPI package of the reference server. Its runtime keeps everything in memory.
 const referenceVersion = "langgraph-cli[inmem]==0.4.40"
 
 // startReference installs the reference server and starts it, with 50 runs at once.

@@ -15,12 +15,12 @@ import (
 // readersOfRun is the number of readers that join one run.
 const readersOfRun = 50
 
-// A reading is what the readers of a server have measured.
+// A reading holds the measurements of the readers of a server.
 type reading struct {
 	events  atomic.Int64
 	latest  atomic.Int64 // the largest delay, in microseconds
 	perUnit time.Duration
-	grown   float64 // memory at the end, as a multiple of that at a third of the time
+	grown   float64 // the memory at the end, divided by the memory after a third of the time
 }
 
 // read reads a stream to its end.

@@ -12,16 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// optional are modules that only some programs need, by the beginning of their packages. The lists are the packages for users that
-// compile them.
+// optional lists modules that only some programs need, by the prefix of their import paths. Each list has the public packages
+// that compile the module.
 var optional = map[string][]string{
 	"github.com/riverqueue/": {"server/runs/riverqueue"},
 	"go.temporal.io/":        nil, // in a module of its own
-	// The client of Google, which langchaingo uses, is traced.
+	// langchaingo uses a client of Google that depends on OpenTelemetry.
 	"go.opentelemetry.io/": {"graph/otelgraph", "llm/langchainllm/providers/all", "llm/langchainllm/providers/googleai"},
 }
 
-// River, Temporal and OpenTelemetry cost only those who import their packages.
+// A program compiles River, Temporal or OpenTelemetry only if it imports a package that needs them.
 func TestOptionalModulesAreCompiledForTheirImportersOnly(t *testing.T) {
 	t.Parallel()
 	ours, _ := own(t)
@@ -37,7 +37,7 @@ func TestOptionalModulesAreCompiledForTheirImportersOnly(t *testing.T) {
 	}
 }
 
-// A program with the packages graph and pgcheckpoint has none of them in its go.sum.
+// The go.sum of a program that imports graph and pgcheckpoint lists no optional module.
 func TestProgramWithPostgreSQLSumsNoOptionalModule(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs(filepath.Join("..", ".."))

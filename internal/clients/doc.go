@@ -5,11 +5,12 @@
 //	go run ./internal/clients [-run sdk] [-store memory] [-serve ADDRESS]
 //
 // Each folder is a project for Node or Python with the exact versions of its packages. The program
-// copies the projects into a folder of the user's cache, installs what their lock files name, and
-// runs their tests. Each project has the address of the server in BASE_URL, that of another one with the same graphs in SPARE_URL, and
-// those of examples/serving and examples/pages in SERVING_URL and PAGES_URL. The projects docs and python/docs have the programs that the documents
-// quote: they run as the documents show them, except for the address of the server. At the end the program
-// prints a table. Its exit status is 1 when a test fails, and 2 when a program is missing.
+// copies the projects into a folder of the user's cache, installs the packages of their lock files, and
+// runs their tests. The variable BASE_URL has the address of the server. SPARE_URL has the address of
+// another server with the same graphs. SERVING_URL and PAGES_URL have the addresses of examples/serving and
+// examples/pages. The folders docs and python/docs contain the programs that the documents quote. The tests
+// change only the address of the server in them. At the end the program prints a table. The exit status is
+// 1 if a test fails, and 2 if a program is missing.
 //
 // With -serve it only serves the graphs until it is interrupted.
 package main

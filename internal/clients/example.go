@@ -26,7 +26,7 @@ func startExample(ctx context.Context, name string) (*started, error) {
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "./examples/"+name).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build examples/%s, from the folder of go.mod: %w\n%s", name, err, out)
 	}
-	cmd := exec.CommandContext(ctx, binary, "-addr", "127.0.0.1:0", "-origins", "*") // the page comes from a server of its own
+	cmd := exec.CommandContext(ctx, binary, "-addr", "127.0.0.1:0", "-origins", "*") // another server serves the page
 	cmd.Env = append(os.Environ(), "DATABASE_URL=", "DB=", "TOKENS=")
 	read, write := io.Pipe()
 	cmd.Stdout, cmd.Stderr = write, write

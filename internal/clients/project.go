@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// files are the projects without what is installed.
+// files holds the projects, without their installed packages.
 //
 //go:embed */package.json */package-lock.json */*.mjs docs/*.sh page/*.html page/src python/*.py python/docs python/*.txt python/*.ini
 var files embed.FS
@@ -148,7 +148,7 @@ func copyFiles(dir string, from fs.FS) error {
 	})
 }
 
-// limit is the most time that the tests of a project take.
+// limit is the time limit for the tests of a project.
 const limit = 5 * time.Minute
 
 // test runs the tests of the project.

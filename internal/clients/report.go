@@ -47,7 +47,7 @@ func (r *result) read(file string) error {
 	if err != nil {
 		return err
 	}
-	// Node writes the colours of an error as they are, which no XML may contain.
+	// Node writes the control characters of coloured errors, which XML must not contain.
 	data = bytes.Map(func(r rune) rune {
 		if r < ' ' && !strings.ContainsRune("\t\n\r", r) {
 			return -1

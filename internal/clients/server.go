@@ -58,7 +58,7 @@ func startServer(ctx context.Context, store, address string) (*started, error) {
 	}
 	s, err := server.New(server.Options{
 		Graphs: graphs, Runs: k.runs, Values: m.Values(),
-		Origins:  []string{"*"}, // the page comes from a server of its own
+		Origins:  []string{"*"}, // another server serves the page
 		Webhooks: server.Webhooks{Hosts: []string{"127.0.0.1", "localhost"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, HTTP: true},
 	})
 	if err != nil {
@@ -86,7 +86,7 @@ func startServer(ctx context.Context, store, address string) (*started, error) {
 	}}, nil
 }
 
-// kept are the stores of a server.
+// kept holds the stores of a server.
 type kept struct {
 	checkpoints checkpoint.Store
 	runs        runs.Store

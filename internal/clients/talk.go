@@ -16,9 +16,9 @@ import (
 
 var messages = state.Keyed("messages", llm.ByID)
 
-// talkGraph returns a conversation whose replies take a second, or six if the message is "slowly". The tests of
-// streams read the replies while they come. Those that stop or rejoin a run ask for a slow one. The reply to "break" breaks off.
-// The message "ask" is answered after a question.
+// talkGraph returns a conversation whose replies take a second, or six seconds if the message is "slowly". So
+// the tests can read a reply while it is streamed, and stop or rejoin the run of a slow reply. The reply to
+// "break" fails after a part of its text. The reply to "ask" follows a question to the user.
 func talkGraph(o graph.Options) (*graph.Graph, error) {
 	b := graph.New("talk", messages)
 	ask := graph.NewInterrupt[orderQuestion, string]("ask")

@@ -16,7 +16,8 @@ var (
 	beginMark = regexp.MustCompile(`^( *)<!-- begin: ([^#\s]+)(?:#(\S+))? -->$`)
 	endMark   = regexp.MustCompile(`^ *<!-- end -->$`)
 
-	// languages has the language of a file whose extension, or whole name, is not its name.
+	// languages maps the extension or the name of a file to its language, if the extension
+	// is not the name of the language.
 	languages = map[string]string{
 		"txt": "text", "mjs": "js", "py": "python", "conf": "nginx", "service": "ini", "jsonl": "json",
 		"Caddyfile": "caddy", "Dockerfile": "dockerfile",

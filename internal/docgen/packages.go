@@ -77,7 +77,7 @@ func (p pkg) path() string {
 
 func (p pkg) byPath(other pkg) int { return strings.Compare(p.ImportPath, other.ImportPath) }
 
-// public reports whether users can import the package. A folder of tests alone is no such package.
+// public reports whether users can import the package. A folder that contains only tests is not a public package.
 func (p pkg) public() bool {
 	return len(p.GoFiles) > 0 && !p.DepOnly && p.Name != "main" && !slices.Contains(strings.Split(p.ImportPath, "/"), "internal")
 }

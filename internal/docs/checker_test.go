@@ -23,7 +23,8 @@ import (
 
 const module = "github.com/weft-go/weft"
 
-// A checker knows what commands may name.
+// A checker checks the commands in documents. Its fields hold the names that commands
+// may use.
 type checker struct {
 	server   http.Handler
 	makefile string
@@ -61,14 +62,14 @@ func read(t *testing.T, patterns ...string) (all string) {
 	return all
 }
 
-// utilities are programs of every Unix, jq and openssl.
+// utilities lists programs that every Unix has, and jq and openssl.
 var utilities = []string{"cat", "cut", "grep", "jq", "mkdir", "mktemp", "openssl", "sed", "tr"}
 
-// check returns what is wrong with a command of a document, or nothing.
+// check returns the problem of a command in a document, or "" if there is none.
 func (c *checker) check(d document, argv []string) string {
 	name, args := argv[0], argv[1:]
 	switch {
-	case slices.Contains(utilities, name) || name == "weft": // cmd/weft tests its own
+	case slices.Contains(utilities, name) || name == "weft": // a test of cmd/weft checks the commands of weft
 		return ""
 	case name == "xargs":
 		i := slices.IndexFunc(args, func(a string) bool { return a == "weft" })
@@ -154,8 +155,8 @@ func (c *checker) install(args []string) string {
 
 var local = regexp.MustCompile(`^(?:http://)?(?:127\.0\.0\.1|localhost):\d+(/[^ ]*)$`)
 
-// curl sends the request to a server, which says so if it has no such route. The routes of an example are tested with
-// its README.
+// curl sends the request to a server, and returns a problem if the server has no such route. It does not check a
+// document whose folder has a test of the README.md.
 func (c *checker) curl(d document, args []string) string {
 	method, address, body := "", "", ""
 	for i := 0; i < len(args); i++ {

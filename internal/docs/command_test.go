@@ -15,13 +15,14 @@ import (
 //go:embed record.sh
 var record string
 
-// given are the variables that blocks expect.
+// given lists the environment variables that the blocks use.
 var given = []string{
 	"T=11111111-1111-4111-8111-111111111111", "THREAD=11111111-1111-4111-8111-111111111111",
 	"WEFT_SERVER=http://127.0.0.1:8123", "WEFT_TOKEN=token", "DATABASE_URL=postgres://h/d", "HOME=/home/ann",
 }
 
-// ownPrograms are the programs by their path in a block: those of the repository, and those that a block installs.
+// ownPrograms matches programs that a block calls by their paths: programs of the repository, and programs that
+// the block installs.
 var ownPrograms = regexp.MustCompile(`(?:scripts|venv/bin)/\w+`)
 
 // commandsOf returns the commands of a block with their arguments, as bash reads them.
@@ -29,7 +30,7 @@ func commandsOf(t *testing.T, at, text string) (commands [][]string) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, name := range ownPrograms.FindAllString(text, -1) {
-		text = strings.ReplaceAll(text, name, strings.ReplaceAll(name, "/", "\u2215")) // bash asks the handler for names without a slash only
+		text = strings.ReplaceAll(text, name, strings.ReplaceAll(name, "/", "\u2215")) // bash calls the handler only for names without a slash
 	}
 	cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-c", record, "record", text)
 	cmd.Dir, cmd.Env = dir, given
@@ -46,8 +47,8 @@ func commandsOf(t *testing.T, at, text string) (commands [][]string) {
 	return commands
 }
 
-// TestCommandsInDocumentsExist proves of each block of commands that bash can read it, and that the programs, packages,
-// flags, targets, files and routes that it names exist. cmd/weft has a test of the commands of weft.
+// TestCommandsInDocumentsExist proves that bash can read each block of commands, and that the programs, packages,
+// flags, targets, files and routes in the block exist. A test of cmd/weft checks the commands of weft.
 func TestCommandsInDocumentsExist(t *testing.T) {
 	t.Parallel()
 	c := newChecker(t)
@@ -55,7 +56,7 @@ func TestCommandsInDocumentsExist(t *testing.T) {
 	for _, d := range documents(t) {
 		for _, b := range d.blocks {
 			if b.language != "sh" || b.source != "" {
-				continue // TestEachBlockOfCodeIsProved wants a test of a quoted block
+				continue // TestEachBlockOfCodeIsProved requires a test of a quoted block
 			}
 			at := d.path + ":" + strconv.Itoa(b.line)
 			commands := commandsOf(t, at, b.text)

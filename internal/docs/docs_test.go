@@ -73,12 +73,13 @@ var (
 	span = regexp.MustCompile("`[^`]+`")
 	name = regexp.MustCompile(`(?:^|[^\w./"-])([a-z]\w*)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
 
-	// Names of other libraries, whose packages have the same names as packages of Weft.
+	// others lists names of other libraries. The packages of these names also exist in
+	// Weft.
 	others = []string{"anthropic.New", "memory.ConversationBuffer", "memory.ConversationTokenBuffer", "openai.New"}
 )
 
-// A name in a document is a declaration of a public package, as internal/api lists it. The design decisions
-// and the changelog have former names too.
+// Documents name only declarations of public packages, as internal/api lists them. The test skips the
+// design decisions and the changelog, which also have former names.
 func TestNamesInDocumentsAreDeclared(t *testing.T) {
 	t.Parallel()
 	api := make(map[string]string)

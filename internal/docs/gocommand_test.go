@@ -68,7 +68,7 @@ func (c *checker) run(d document, args []string) string {
 	folder := program
 	switch {
 	case program == "." && !exists(path.Join(path.Dir(d.path), "main.go")):
-		folder = "llm/eval" // the program of the reader, whose flags are those of eval.Main
+		folder = "llm/eval" // the reader's own program, which has the flags of eval.Main
 	case program == ".":
 		folder = path.Dir(d.path)
 	}
@@ -83,8 +83,8 @@ func (c *checker) run(d document, args []string) string {
 	return ""
 }
 
-// flagsOf returns the flags that each program of the examples, and eval.Main, define: the packages of this repository that they
-// import define them.
+// flagsOf returns the flags of each program of the examples, and of eval.Main, by folder. These are the flags that the packages
+// of the program in this repository define.
 func flagsOf(t *testing.T) map[string][]string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Deps " "}}`, "./examples/...", "./llm/eval")

@@ -43,7 +43,7 @@ func TestEachImportedModuleHasAReasonInTheDesign(t *testing.T) {
 	}
 }
 
-// direct returns the modules of others that a go.mod file requires directly.
+// direct returns the modules outside of this repository that a go.mod file requires directly.
 func direct(t *testing.T, file string) (modules []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	// test matches the files that a target of the Makefile runs without their names.
+	// test matches the files that a target of the Makefile runs without naming them.
 	test = regexp.MustCompile(`(_test\.go|\.test\.mjs|^test_.*\.py)$`)
 
 	// runner matches the files that run, read or load the other files of a folder.
@@ -26,9 +26,9 @@ var (
 	numbered = regexp.MustCompile(`^internal/clients/python/docs/0\d_\w+\.py$`)
 )
 
-// Code that nothing runs is wrong sooner or later. A block of code is quoted by docgen from a file that a test or a target
-// of the Makefile compiles, runs or reads, or its commands are checked by TestCommandsInDocumentsExist. A block of the
-// language text is no code. See CONTRIBUTING.md.
+// Each block of code in a document is tested. Docgen quotes the block from a file that a test or a target of the Makefile
+// compiles, runs or reads, or TestCommandsInDocumentsExist checks the commands of the block. A block of the language text
+// is not code. See CONTRIBUTING.md.
 func TestEachBlockOfCodeIsProved(t *testing.T) {
 	t.Parallel()
 	runners := runnersOf(t)
@@ -45,10 +45,10 @@ func TestEachBlockOfCodeIsProved(t *testing.T) {
 	require.Greater(t, languages["go"], 300, "the test finds blocks")
 }
 
-// unproved returns why a block is not proved, or an empty text.
+// unproved returns the reason why a block is not tested, or "" if it is tested.
 func unproved(runners []string, b block) string {
 	switch {
-	case b.language == "text", b.language == "sh" && b.source == "": // TestCommandsInDocumentsExist checks the second
+	case b.language == "text", b.language == "sh" && b.source == "": // TestCommandsInDocumentsExist checks the commands of sh
 		return ""
 	case b.source == "":
 		return fmt.Sprintf("nothing proves this block of %q: let docgen quote a file that a test runs, or, if it is no code, name the language text", b.language)

@@ -91,8 +91,8 @@ func (r *run) transaction() *statecore.Tx {
 	return &r.tx
 }
 
-// route replaces the frontier by that after a superstep.
-// In a subgraph, it also collects the writes of the tasks for the parent.
+// route replaces the frontier by the frontier after the superstep. In a subgraph, it
+// also collects the writes of the tasks for the parent.
 func (r *run) route(tasks []Task) {
 	f := &r.front
 	for i := range tasks {
@@ -110,9 +110,9 @@ func (r *run) route(tasks []Task) {
 	f.left = slices.ContainsFunc(r.toParent, leavesSubgraph)
 }
 
-// advance changes f to the frontier after t, the only task of a superstep.
-// It does nothing and returns false if nextFrontier is needed: for several targets, sends,
-// joins or waiting nodes. It does not copy the frontier, which would take longer than the rest.
+// advance changes f to the frontier after t, the only task of a superstep. It does nothing and
+// returns false if nextFrontier is needed: for several targets, sends, joins or waiting nodes.
+// It changes f in place, because a copy takes longer than all other work of the call.
 func (f *frontier) advance(p *Plan, t *Task) bool {
 	if len(t.node.next)+len(t.targets) > 1 || len(p.Joins)+len(f.waiting)+len(t.extrasOrNone().sends) > 0 {
 		return false

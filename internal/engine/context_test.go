@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// However a store waits for the end of its context, the context ends the grace period after that
-// of the caller, with the cause of the caller.
+// The context for the store ends one grace period after the context of the caller, with the
+// cause of the caller, whatever method a store uses to wait for the end.
 func TestStoreContextEndsAfterTheGracePeriod(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -22,7 +22,7 @@ func TestStoreContextEndsAfterTheGracePeriod(t *testing.T) {
 		{"Done", func(ctx context.Context) { <-ctx.Done() }},
 		{"Err", func(ctx context.Context) {
 			for ctx.Err() == nil {
-				time.Sleep(100 * time.Microsecond) // each of the two ends is noticed at the next look
+				time.Sleep(100 * time.Microsecond) // only a call of Err detects the end of the caller and the end of the grace period
 			}
 		}},
 		{"a derived context", func(ctx context.Context) {
@@ -55,8 +55,8 @@ func TestStoreContextEndsAfterTheGracePeriod(t *testing.T) {
 	}
 }
 
-// The context of the nodes ends with the context of the caller, whether a node asked for its
-// channel before or after.
+// The context of the nodes ends with the context of the caller, whether Done is called
+// before or after that end.
 func TestRunContextEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	for _, stores := range []bool{true, false} {
@@ -88,8 +88,8 @@ func TestRunContextEndsWithItsRun(t *testing.T) {
 	require.ErrorIs(t, rc.Err(), context.Canceled)
 }
 
-// A run that its caller has cancelled keeps this cause if another run supersedes it afterwards, also
-// if nothing has asked the context in between.
+// A run that its caller has cancelled keeps this cause if another run supersedes it afterwards, even
+// if nothing has called a method of the context in between.
 func TestCancelledRunIsNotSuperseded(t *testing.T) {
 	t.Parallel()
 	caller, cancel := context.WithCancelCause(t.Context())

@@ -20,7 +20,7 @@
 //   - taskid.go: ids of tasks, under present and former names of their nodes.
 //   - control.go: encodes and decodes a frontier for a checkpoint.
 //   - pendingdecode.go, pendingencode.go: the stored form of pending writes.
-//   - event.go, stream.go: the events of a run and what describes a checkpoint; their delivery to the reader.
+//   - event.go, stream.go: the events of a run and the description of a checkpoint; the delivery of events.
 //   - context.go: the context of the nodes, and the context for calls of the store,
 //     which ends 10 s later.
 //   - exitwriter.go, durability.go: the three writers, one for each durability mode.
@@ -33,7 +33,7 @@
 //   - lease.go: acquires the thread for a run, by the conflict policy.
 //   - idle.go: ends a node that gives no heartbeat for too long.
 //   - once.go, question.go: side effects of a task and their keys; its questions.
-//   - taskcontext.go: what else a node can ask of its task.
+//   - taskcontext.go: other methods for a node: identity, remaining steps, emitted values, attempts.
 //   - run.go: the loop of supersteps.
 //   - snapshot.go, snapshotpolicy.go: snapshots of a thread; snapshots in checkpoints.
 //   - parentwrites.go: the writes of a subgraph for its parent graph.

@@ -22,8 +22,8 @@ const (
 	RunEnded
 )
 
-// An Event reports something that happened in a run, except that a node emitted a value:
-// [Task.Emit] makes such an event at once, in the form that users see.
+// An Event reports a change in a run. It does not report a value that a node emits:
+// [Task.Emit] makes the event of such a value, in the form that users see.
 // The comment of a field names the kinds of event that set it.
 type Event struct {
 	// These fields are set for every kind.

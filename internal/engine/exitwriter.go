@@ -74,7 +74,7 @@ func (h *heldCheckpoint) merge(c *checkpoint.Checkpoint) {
 // A changeList holds copies of changes. It never copies its own elements,
 // so an addition costs the same at any length.
 type changeList struct {
-	parts [][]checkpoint.Change // a full part is followed by one with as many elements as are in the list
+	parts [][]checkpoint.Change // a new part has room for as many elements as the list has at that time
 	n     int
 	data  []byte // the end of its capacity has room for the data of further changes
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A frontier is the work that is due after a superstep. What its fields refer to is immutable.
+// A frontier is the work that is due after a superstep. The data to which its fields refer is immutable.
 type frontier struct {
 	next  []*Node    // the nodes of the plain tasks, sorted by name
 	sends []sentTask // the sent tasks, in the order of the sends

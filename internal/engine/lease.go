@@ -71,7 +71,8 @@ func (h *holder) await(ctx context.Context, key threadKey) error {
 	return h.hasTurn(ctx, key)
 }
 
-// hasTurn waits until h has the thread. A failed rollback is the error of each run of the line that wanted it.
+// hasTurn waits until h has the thread. If h requested a rollback of the run before it and the rollback
+// failed, hasTurn gives up the thread and returns the error. Each such run in the line gets this error.
 func (h *holder) hasTurn(ctx context.Context, key threadKey) error {
 	select {
 	case <-h.turn:

@@ -41,10 +41,10 @@ func (r *run) storeResult(t *Task) error {
 // drained reports whether the task ended because a subgraph in it was drained.
 func (t *Task) drained() bool { return t.drainedBy(t.err) }
 
-// drainedBy reports whether err is [ErrDrained] of the run of the task, and not that of another run.
+// drainedBy reports whether err is [ErrDrained] of the run of the task, and not of another run.
 func (t *Task) drainedBy(err error) bool { return errors.Is(err, ErrDrained) && t.scope.ctx.drained() }
 
-// DrainedIn reports whether err is [ErrDrained] of the run of ctx, and not that of another run.
+// DrainedIn reports whether err is [ErrDrained] of the run of ctx, and not of another run.
 func DrainedIn(ctx context.Context, err error) bool {
 	t := TaskOf(ctx)
 	return t != nil && t.drainedBy(err)

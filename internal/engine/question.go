@@ -52,8 +52,9 @@ func (t *Task) Ask(interrupt, key string, prompt json.RawMessage) (*Given, error
 // askTime returns the present time in the form in which storage restores it.
 func askTime() time.Time { return time.Now().UTC().Round(0) }
 
-// questionID returns the id of a question, which stays the same if the task runs again, and the time when it was asked first.
-// If an earlier run asked the question, they are what was stored then.
+// questionID returns the id of a question, and the time at which the question was first asked.
+// If an earlier run stored the question, these are the stored id, and the stored time if there is one.
+// The id stays the same if the task runs again.
 // The caller holds t.mu.
 func (t *Task) questionID(interrupt, key string) (id string, asked time.Time) {
 	asked = askTime()

@@ -53,8 +53,9 @@ func (r *run) restore(c *checkpoint.Checkpoint) error {
 	return nil
 }
 
-// findUnread records the questions whose answers no node has read, as far as the store tells: the question is open, and its
-// task has not failed after it could have read an answer.
+// findUnread records in r.given the questions whose answers no node has read, as far as the pending writes
+// show. If a task has failed, its node may have read an answer, unless the task failed because it refused an
+// answer.
 func (r *run) findUnread() {
 	if r.given == nil {
 		r.given = make(map[string]bool, len(r.pending.questions))

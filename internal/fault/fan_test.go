@@ -129,8 +129,9 @@ func (l observedLease) Release(ctx context.Context) error { return l.lease.Relea
 
 var errBegun = errors.New("another run has begun the thread")
 
-// startOrResume starts a thread, or resumes it if it has a checkpoint. The first checkpoint may be on its way to the database
-// when the process that began the thread is killed, so the thread is looked at again under the lease.
+// startOrResume starts a thread, or resumes it if it has a checkpoint. If the process that began the thread was killed, the
+// first checkpoint may still be on its way to the database. So startOrResume looks for a checkpoint again when it holds the
+// lease.
 func startOrResume(ctx context.Context, th *graph.Thread) (*graph.Snapshot, error) {
 	missing := func(ctx context.Context, _ graph.Running) error {
 		switch _, err := th.Snapshot(ctx); {

@@ -20,7 +20,7 @@ type Codec[T any] struct {
 	isString bool // T is the type string
 }
 
-// A codec is the part of a [Codec] that is compiled once for all types. It takes a value as its address.
+// A codec is the part of a [Codec] that is compiled once for all types. It handles a value through a pointer.
 type codec struct {
 	findings
 	t         reflect.Type

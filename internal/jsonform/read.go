@@ -52,8 +52,8 @@ func takesNull(t reflect.Type) bool {
 	return t.Size() == 0 || reflect.PointerTo(t).Implements(jsonUnmarshaler)
 }
 
-// explain returns an error of encoding/json about a value of type t in words for the person who
-// wrote the value.
+// explain rewrites an error of encoding/json about a value of type t for the person who wrote
+// the value.
 func explain(err error, t reflect.Type) error {
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		at := ""
@@ -61,7 +61,7 @@ func explain(err error, t reflect.Type) error {
 			at = fmt.Sprintf(" in the field %q", e.Field)
 		}
 		got := WithArticle(e.Value)
-		if strings.Contains(e.Value, " ") { // it has the number itself
+		if strings.Contains(e.Value, " ") { // such as "number 1.5"
 			got = "the " + e.Value
 		}
 		return fmt.Errorf("want %s%s, got %s", WithArticle(e.Type.String()), at, got)

@@ -4,7 +4,7 @@ package named
 
 import "reflect"
 
-// An Event says that a type has a name in the stream. The type returns its Event from a method:
+// An Event gives a type a name in the stream. A method of the type returns the Event:
 //
 //	func (Turn) EventName() named.Event { return named.Of[Turn]("agent_turn") }
 type Event struct {

@@ -57,8 +57,8 @@ func FaultOf(err error) Fault {
 	return Permanent
 }
 
-// faultOfPooler classifies a message with which PgBouncer closes a connection; all of them have one code. PostgreSQL has
-// the code for messages that it cannot read, and does not close the connection.
+// faultOfPooler classifies a message with which PgBouncer closes a connection. All these messages have the same code.
+// PostgreSQL uses this code for messages that it cannot read, and does not close the connection.
 func faultOfPooler(e *pgconn.PgError, connecting bool) Fault {
 	if e.Severity != "FATAL" {
 		return Permanent
@@ -85,7 +85,7 @@ func AnyFault(f Fault) bool { return f != Permanent }
 // Unsent reports whether a statement had no effect, so that any statement can be sent again.
 func Unsent(f Fault) bool { return f == Undone || f == Refused }
 
-// The errors of a database that takes no changes.
+// The errors of a database that accepts no changes.
 var (
 	// ErrReadOnly means that the database is read-only: it is a standby, or a setting makes it so.
 	ErrReadOnly = unavailable.New("the database is read-only")

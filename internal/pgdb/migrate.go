@@ -91,8 +91,8 @@ func (m *Migrations) Migrate(ctx context.Context, read Read, run func(ctx contex
 	}
 }
 
-// Unprivileged returns the error of a migration. If the role lacks a right, it says to migrate by a command with the role that owns
-// the tables.
+// Unprivileged returns the error of a migration. If the role lacks a right, the error says to migrate once by command, with the
+// role that owns the tables.
 func Unprivileged(err error, command string) error {
 	refusal, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok || refusal.Code != "42501" {

@@ -19,7 +19,7 @@ const (
 
 // Retries says when a failed call is repeated.
 type Retries struct {
-	// Patience is the time for which a database without an answer is called again.
+	// Patience is the time for which calls are repeated while the database does not answer.
 	Patience time.Duration
 	// Unreachable is the error for a database that has not answered.
 	Unreachable error
@@ -27,9 +27,10 @@ type Retries struct {
 	Once bool
 }
 
-// Do calls fn until it succeeds, a fault is not one of may, or the patience ends. An attempt takes at
-// most limit. Do waits a random time between attempts, up to a limit that doubles, so that clients do
-// not all retry at the same time.
+// Do calls fn until it succeeds, until may returns false for its fault, or until the patience ends.
+// After the fifth attempt, Do does not repeat a statement that was rolled back because of another
+// transaction. Each attempt takes at most limit. Do waits a random time between attempts, so that
+// clients do not all retry at the same time. The maximum of this time doubles after each attempt.
 func (r *Retries) Do(ctx context.Context, limit time.Duration, may func(Fault) bool, fn func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -42,8 +42,8 @@ func PooledURL(tb testing.TB) string {
 	return must(tb, pooled)
 }
 
-// Pooler starts a PgBouncer in transaction mode before a database, and returns its URL. It is that of the test alone, so that the
-// database may be stopped. The end of the test stops it.
+// Pooler starts a PgBouncer in transaction mode before a database, and returns its URL. Only this test uses the PgBouncer, so
+// the test may stop the database. The end of the test stops the PgBouncer.
 func Pooler(tb testing.TB, database string) string {
 	tb.Helper()
 	env := []string{"DATABASE_URL=" + database, fmt.Sprintf("WEFT_POSTGRES_CLUSTER=pooler-%d-%d", os.Getpid(), poolers.Add(1))}
@@ -78,9 +78,9 @@ func must(tb testing.TB, find func() (string, error)) string {
 // startTimeout is the timeout of scripts/postgres, which may have to download a server.
 const startTimeout = 10 * time.Minute
 
-// script runs scripts/postgres with a command and returns its output, which is a URL. The environment has the variables of env,
-// too. For the command start, it returns DATABASE_URL instead if that is set. Several processes may run the
-// script concurrently, since it starts only one server.
+// script runs scripts/postgres with a command and returns its output, which is a URL. It adds env to the environment. For the
+// command start, it returns DATABASE_URL instead if that is set. Several processes may run the script concurrently, since it
+// starts only one server.
 func script(command string, env ...string) (string, error) {
 	if url := os.Getenv("DATABASE_URL"); url != "" && command == "start" {
 		return url, nil

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Volume mounts a file system in memory for a test and returns its folder. The options are those of tmpfs, such as
-// "size=8m"; with "mode=0777" servers that run as another user reach the folder.
+// Volume mounts a file system in memory for a test and returns its folder. The options are options of tmpfs, such
+// as "size=8m". With "mode=0777", servers that run as another user can use the folder.
 //
-// Only root may mount. For other users the test is skipped, but where the variable CI is set it fails.
+// Only root may mount. For other users, Volume skips the test, or fails it if the variable CI is set.
 func Volume(tb testing.TB, options string) string {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "weft-volume-")

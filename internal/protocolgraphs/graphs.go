@@ -21,7 +21,7 @@ func New(store checkpoint.Store) (map[string]*graph.Graph, error) {
 }
 
 // NewHeld returns the graphs. After each event, the graph "slow" calls pass with the id of the thread and the number of events of the
-// run so far, and goes on when pass returns.
+// run so far, and continues when pass returns.
 func NewHeld(store checkpoint.Store, pass func(ctx context.Context, thread string, events int)) (map[string]*graph.Graph, error) {
 	o := graph.Options{Checkpoints: store}
 	out := map[string]*graph.Graph{}

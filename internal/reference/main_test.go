@@ -47,7 +47,7 @@ func TestRunWritesAPageForEachPublicPackage(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(out, "cmd", "c.md"))
 }
 
-// A doc comment that names something in brackets leads to it.
+// Each name in brackets in a doc comment is the name of a declaration, and so becomes a link.
 func TestDocumentationOfWeftNamesWhatExists(t *testing.T) {
 	t.Parallel()
 	pkgs, err := list("../..")
@@ -59,7 +59,7 @@ func TestDocumentationOfWeftNamesWhatExists(t *testing.T) {
 	}
 }
 
-// A link of a doc comment to another page, or within its page, leads to an anchor that exists.
+// Each link of the reference to a declaration leads to an anchor that exists.
 func TestLinksOfTheReferenceHaveTheirAnchors(t *testing.T) {
 	t.Parallel()
 	pkgs, err := list("../..")

@@ -178,7 +178,7 @@ func (w *writer) url(link *comment.DocLink) string {
 	return path.Clean(up+to) + ".md" + anchor
 }
 
-// examples writes examples that the reader opens.
+// examples writes the examples as blocks that are closed until the reader opens them.
 func (w *writer) examples(examples []*doc.Example) {
 	for _, e := range examples {
 		title := "Example"

@@ -134,8 +134,9 @@ func (s *Schema) Describe() []Description {
 	return out
 }
 
-// initial returns the JSON of the value before the first write, or nil if there is none. A
-// default that panics or cannot be stored has none: the first write reports the error.
+// initial returns the JSON of the value before the first write, or nil if there is none.
+// It also returns nil for a default that panics or cannot be stored. The first write then
+// reports the error.
 func (t *Traits) initial() (data json.RawMessage) {
 	if t.Untracked {
 		return nil

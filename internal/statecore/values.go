@@ -42,9 +42,10 @@ func (s *Schema) ViewFromJSON(values map[string]json.RawMessage) (View, error) {
 }
 
 // InputFromJSON converts JSON values by channel name to writes, in the order of the
-// schema. The value for a list or set is one element or an array of elements. The
-// value for a map is an object with entries. The value for any other channel is one
-// update. Only Go code writes an internal channel. The error joins one channel error for each invalid value.
+// schema. The value for a list or set is one element or an array of elements. The value
+// for a map is an object with entries. The value for any other channel is one update. A
+// value for an internal channel is invalid, because only Go code writes it. The error
+// joins one channel error for each invalid value.
 func (s *Schema) InputFromJSON(values map[string]json.RawMessage) ([]Write, error) {
 	var out []Write
 	var errs []error

@@ -18,9 +18,10 @@ var (
 	ErrNoAnswer = errors.New("no answer to this question waits for a run of the thread")
 )
 
-// CheckAnswer returns an answer in the form that the node decodes. If the prompt of its question has the JSON
-// schema of the answers in the field "schema", CheckAnswer returns an error for an answer that does not fit the
-// schema, and else the form of [schema.Schema.Check]: 1.0 is 1. It ignores a schema that it cannot read.
+// CheckAnswer returns an answer in the form that the node decodes. If the field "schema" of the prompt is the
+// JSON schema of the answers, CheckAnswer returns an error for an answer that does not fit. It returns any
+// other answer in the form of [schema.Schema.Check], such as 1 for 1.0. It ignores a schema that it cannot
+// read.
 func CheckAnswer(prompt, value json.RawMessage) (json.RawMessage, error) {
 	s := answerSchema(prompt)
 	if s == nil {
@@ -71,8 +72,8 @@ func Answer(ctx context.Context, store checkpoint.Store, thread, question string
 	})
 }
 
-// Replace is like [Answer] for a question that [Answered] returns. The next run of the thread uses this answer in place of
-// the earlier one, unless a run has used that one; see [Answered].
+// Replace is like [Answer], but for a question that [Answered] returns. The next run of the thread uses this answer in
+// place of the earlier one, unless a run has already used the earlier one; see [Answered].
 func Replace(ctx context.Context, store checkpoint.Store, thread, question string, value json.RawMessage) error {
 	return storeAnswer(ctx, store, thread, question, value, func(p *pending) error {
 		if !p.answered(question) {
@@ -82,9 +83,9 @@ func Replace(ctx context.Context, store checkpoint.Store, thread, question strin
 	})
 }
 
-// Answered returns the prompts of the questions with an answer whose tasks have neither a result nor a failure, by the ids
-// of the questions. A run that was drained, cancelled or killed stores neither for its last tasks, so it may have used one
-// of these answers. A subgraph that has gone on after its question reads no other answer.
+// Answered returns the prompts of the answered questions whose tasks have neither a result nor a failure, by the ids of
+// the questions. A run that was drained, cancelled or killed stores neither for its last tasks, so it may have used one of
+// these answers. A subgraph that has continued after its question does not read a later answer.
 func Answered(c *checkpoint.Checkpoint) map[string]json.RawMessage {
 	p, found := readPending(c.Writes), map[string]json.RawMessage{}
 	for id, prompt := range p.prompts {
@@ -95,7 +96,8 @@ func Answered(c *checkpoint.Checkpoint) map[string]json.RawMessage {
 	return found
 }
 
-// answered reports whether a question has an answer, and its task neither a result nor a failure.
+// answered reports whether a question has an answer, and its task has neither a result nor a
+// failure.
 func (p *pending) answered(question string) bool {
 	task, asked := p.tasks[question]
 	return asked && !p.open[question] && !p.failed[task]

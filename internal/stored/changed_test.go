@@ -10,8 +10,9 @@ import (
 	"github.com/weft-go/weft/internal/stored"
 )
 
-// TestChangedIsTheTimeOfTheNewestOpenQuestion proves that a question which is younger than the checkpoint counts, as
-// one in a subgraph is, and that an answered one and one of an older version do not.
+// TestChangedIsTheTimeOfTheNewestOpenQuestion proves that an open question counts if it is newer than the
+// checkpoint, such as a question in a subgraph. An answered question does not count, and neither does a question
+// that an older version stored without a time.
 func TestChangedIsTheTimeOfTheNewestOpenQuestion(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -13,10 +13,10 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A channel collects what is known of a channel from its stored changes.
+// A channel records the properties of a channel that its stored changes show.
 type channel struct {
-	list, elements, entries bool // the changes are those of a list, of elements with keys, of a map
-	notArray, notObject     bool // a whole value was neither null nor an array, neither null nor an object
+	list, elements, entries bool // some change is a change of a list, of elements with keys, of a map
+	notArray, notObject     bool // some whole value is neither null nor an array; neither null nor an object
 	messages                bool // each element so far was a message
 	seen                    bool
 	kinds                   map[statecore.Kind]bool // the kinds of the changes
@@ -61,14 +61,14 @@ func (c *channel) whole(data []byte) {
 	c.notObject = c.notObject || !bytes.HasPrefix(data, []byte("{"))
 }
 
-// write adds a stored write. Most writes do not tell the kind of their channel.
+// write adds a stored write, if it shows the kind of its channel. Most writes do not.
 func (c *channel) write(k statecore.Kind, data []byte) {
 	if k == statecore.KindPut || k == statecore.KindMerge || k == statecore.KindRemove {
 		c.change(k, data)
 	}
 }
 
-// with returns what is known of a channel that has the changes of c and of d.
+// with returns a channel that has the changes of both c and d.
 func (c *channel) with(d *channel) *channel {
 	out := &channel{
 		list: c.list || d.list, elements: c.elements || d.elements, entries: c.entries || d.entries,
@@ -135,7 +135,7 @@ func (c *channel) handle(name string) (state.Handle, error) {
 	return c.replaying(name), nil
 }
 
-// replaying returns a channel of the kind that the changes tell.
+// replaying returns a channel of a kind that stores the changes.
 func (c *channel) replaying(name string) state.Handle {
 	switch {
 	case c.messages && c.list:
@@ -152,9 +152,9 @@ func (c *channel) replaying(name string) state.Handle {
 	return state.NewChannel(name, unchanged)
 }
 
-// unchanged is the reducer of a channel with a reducer that only the program has. The value with
-// the updates of an unfinished superstep is unknown, and so the value before it is shown. A channel without a value
-// shows its first update: with most reducers, that is its value.
+// unchanged is the reducer of a channel whose own reducer only the program has. The result of that reducer for the
+// updates of an unfinished superstep is unknown, so unchanged keeps the value before them. For a channel without a
+// value, it returns the first update, which is the result of most reducers.
 func unchanged(value, update json.RawMessage) (json.RawMessage, error) {
 	if value == nil {
 		value = update
@@ -172,8 +172,9 @@ func (messageID) WithID(m llm.Message, id string) llm.Message {
 	return m
 }
 
-// elementID identifies the elements of a channel. The function that a program uses for it is not
-// stored, and so the id is the first field that is usually one, or else the whole element.
+// elementID identifies the elements of a channel. The ID function of the program is not stored.
+// So the id of an element is its text if it is a string, the first of its idFields that is a
+// text, or the whole element.
 type elementID struct{}
 
 var idFields = []string{"id", "key", "name", "path"}

@@ -21,9 +21,10 @@ var ErrNoCode = errors.New("the graph was read from its checkpoints; the program
 
 // Graph returns a graph with the channels and nodes that occur in the checkpoints of a thread, and
 // with the store. An edge leads from a node to each node that was due after it. A subgraph has the
-// channels that it wrote to. It shares those that its parent also has, unless their changes tell that
-// they are of another kind. A private channel whose changes do not tell it begins with the value of the parent's channel.
-// Graph reads the whole thread. It returns a [state.ChannelError] if it does not know a kind of channel that stores the
+// channels that it wrote to. It shares a channel with its parent if both have one with the same name,
+// unless the changes show that the two have different kinds. If the changes do not show this, a private
+// channel of the program is shared too, and so begins with the value of the parent's channel.
+// Graph reads the whole thread. It returns a [state.ChannelError] if no known kind of channel stores the
 // changes of a channel.
 func Graph(ctx context.Context, store checkpoint.Store, thread string) (*graph.Graph, error) {
 	root := newPart()
@@ -50,7 +51,7 @@ func Graph(ctx context.Context, store checkpoint.Store, thread string) (*graph.G
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range full.Lineage { // it has the changes of the ancestors too
+		for _, d := range full.Lineage { // the lineage has the changes of the ancestors too
 			read[c.Namespace+"\x00"+d.ID] = true
 			for _, ch := range d.Changes {
 				p.change(ch.Channel, statecore.Kind(ch.Kind), ch.Data)
@@ -88,7 +89,7 @@ func (p *part) change(name string, k statecore.Kind, data []byte) {
 	}
 }
 
-// write adds a pending write. Its kind has one more bit at the end of a task's result.
+// write adds a pending write. The kind of the last write of a task's result also has the bit mark.EndOfResult.
 func (p *part) write(w checkpoint.Write) {
 	p.add(nodeOf(w.Task))
 	switch {
@@ -113,8 +114,8 @@ func (p *part) send(sent send) {
 	}
 }
 
-// share makes one channel of the channels of the part and of its parent that have one name. It keeps two
-// if no kind of channel stores the changes of both: the channel of the subgraph is then private.
+// share merges each channel of the part with the channel of the same name in its parent. If no kind of
+// channel stores the changes of both, the two stay separate, and the channel of the subgraph is private.
 func (p *part) share(parent *part) {
 	if parent != nil {
 		for name, c := range p.channels {
@@ -224,7 +225,7 @@ func (p *part) checkpoint(c *checkpoint.Checkpoint) ([]send, error) {
 	return ctl.Sends, nil
 }
 
-// graph builds the graph of a part. The argument handles has the channels that were made before.
+// graph builds the graph of a part. The map handles has the handles of channels so far, and graph adds its own.
 func (p *part) graph(name string, handles map[*channel]state.Handle, o graph.Options) (*graph.Graph, error) {
 	if len(p.nodes) == 0 {
 		p.add("node")
@@ -258,7 +259,8 @@ func (p *part) graph(name string, handles map[*channel]state.Handle, o graph.Opt
 	return b.Compile(o)
 }
 
-// privateOf returns the channels of a subgraph that the part has under the same name and does not share.
+// privateOf returns the channels of a subgraph that do not share the channel of the same name in the
+// part.
 func (p *part) privateOf(sub *part, handles map[*channel]state.Handle) (private []state.Handle) {
 	for name, c := range sub.channels {
 		if up := p.channels[name]; up != nil && up != c {

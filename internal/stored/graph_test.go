@@ -46,7 +46,8 @@ var (
 	approve  = graph.NewInterrupt[string, bool]("approve")
 )
 
-// program returns a graph with channels of each kind (a test of package state says which it lacks), and with a subgraph that asks a question.
+// program returns a graph with channels of each kind, and with a subgraph that asks a question. A test of package state fails
+// if a kind is missing.
 func program(t *testing.T, o graph.Options) *graph.Graph {
 	t.Helper()
 	sub := graph.New("review", messages, notes)
@@ -118,7 +119,7 @@ func TestAThreadIsReadWithoutItsGraph(t *testing.T) {
 	check(t, g, "at its end")
 }
 
-// check compares all states of the thread with those that the program reads.
+// check compares the states that the graph of package stored reads with the states that the graph g reads.
 func check(t *testing.T, g *graph.Graph, when string) {
 	t.Helper()
 	read, err := stored.Graph(t.Context(), g.Checkpoints(), "t")
@@ -150,14 +151,14 @@ func check(t *testing.T, g *graph.Graph, when string) {
 		inGot, err := b.Subgraph(path...).Snapshot(t.Context())
 		require.NoError(t, err)
 		want := values(t, inWant.View)
-		delete(want, "messages") // no checkpoint says that the subgraph has it, since it did not write to it
+		delete(want, "messages") // the subgraph did not write to this channel, so no checkpoint of the subgraph names it
 		assert.Equal(t, want, values(t, inGot.View), "%s: the subgraph", when)
 		assert.Equal(t, inWant.Tasks, inGot.Tasks, "%s: the subgraph", when)
 	}
 }
 
-// TestAPrivateChannelOfAnotherKindIsReadAsItIs proves that a subgraph may have a private channel with the name of a
-// channel of its parent and with another kind.
+// TestAPrivateChannelOfAnotherKindIsReadAsItIs proves that Graph reads a private channel of a subgraph that has the
+// name of a channel of the parent but another kind.
 func TestAPrivateChannelOfAnotherKindIsReadAsItIs(t *testing.T) {
 	t.Parallel()
 	list, keyed, set := state.Append[string]("seen"), state.Keyed("seen", itemID{}), state.Set[string]("seen")
@@ -233,7 +234,8 @@ func TestAPrivateChannelOfAnotherKindIsReadAsItIs(t *testing.T) {
 	}
 }
 
-// TestChangesOfAnUnknownKindOfChannelAreAnError proves that the reader does not take a channel for one of another kind.
+// TestChangesOfAnUnknownKindOfChannelAreAnError proves that Graph returns an error for changes that no kind of channel
+// stores.
 func TestChangesOfAnUnknownKindOfChannelAreAnError(t *testing.T) {
 	t.Parallel()
 	for kinds, changes := range map[string][]checkpoint.Change{
@@ -353,7 +355,7 @@ func TestAnAnswerThatANodeHasUsedIsNotReplaced(t *testing.T) {
 	assert.Equal(t, 3, cups.Get(snap))
 }
 
-// JSON Schema takes 2.0 for an integer, and Go does not.
+// JSON Schema accepts 2.0 as an integer, but encoding/json does not. So the answer 2.0 is stored as 2.
 func TestAStoredAnswerHasTheFormThatTheNodeDecodes(t *testing.T) {
 	t.Parallel()
 	cups, store := state.Last[int]("cups"), memcheckpoint.New(memcheckpoint.Options{})
@@ -395,8 +397,8 @@ func TestAThreadWithoutCheckpointsHasAGraph(t *testing.T) {
 	assert.Len(t, g.Describe().Nodes, 1)
 }
 
-// TestTheFirstUpdatesOfChannelsAreRead proves that a thread is read whose channels have no value but that of a finished
-// task, beside a task that has failed.
+// TestTheFirstUpdatesOfChannelsAreRead proves that Graph reads the first update of a channel, if a finished task made
+// it and another task of the superstep failed.
 func TestTheFirstUpdatesOfChannelsAreRead(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]state.Write{
@@ -423,7 +425,7 @@ func TestTheFirstUpdatesOfChannelsAreRead(t *testing.T) {
 			got, err := read.Thread("t").Snapshot(t.Context())
 			require.NoError(t, err)
 			shown := values(t, want.View)[name]
-			if name == "lines" { // a stored update does not tell that it is an element
+			if name == "lines" { // a stored update does not show that it is an element of a list
 				shown = `"one"`
 			}
 			assert.Equal(t, shown, values(t, got.View)[name])

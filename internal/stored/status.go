@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/internal/mark"
 )
 
-// pending is what the pending writes of a checkpoint tell about its thread.
+// pending holds the facts about a thread that the pending writes of a checkpoint contain.
 type pending struct {
 	done    map[string]bool   // the tasks that have finished
 	open    map[string]bool   // the questions that have no answer
@@ -58,7 +58,7 @@ func (p *pending) ask(task string, data []byte) {
 	}
 }
 
-// An answer is the stored form of an answer. Refused means that the node refused the last one.
+// An answer is the stored form of an answer. Refused means that the node refused the last answer.
 type answer struct {
 	ID      string          `json:"id"`
 	Value   json.RawMessage `json:"value,omitempty"`
@@ -92,7 +92,7 @@ const (
 	Idle        = "idle"        // no task is due
 	Busy        = "busy"        // tasks are due
 	Interrupted = "interrupted" // a question is open, or a static pause holds the thread
-	Error       = "error"       // a task has failed for another reason than an answer, or the control of the checkpoint is damaged
+	Error       = "error"       // a task has failed, but not because it refused an answer; or the control of the checkpoint is damaged
 )
 
 // Waits reports whether the thread with this newest checkpoint waits: a task that has not failed has an open question, or

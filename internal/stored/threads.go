@@ -17,8 +17,8 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// Threads is a store of records that also has a record for each thread of a checkpoint store. Such
-// a record is only in memory. It is safe for concurrent use.
+// Threads is a store of records that also has a record for each thread of a checkpoint store.
+// These additional records are in memory only. Threads is safe for concurrent use.
 type Threads struct {
 	runs.Store // runs, assistants and events, and the threads that a server has stored
 	lister     checkpoint.ThreadLister
@@ -26,25 +26,25 @@ type Threads struct {
 	id         func(thread string) string
 
 	all  *memruns.Store
-	pass chan struct{} // has one value during a pass, in which a call reads the threads
+	pass chan struct{} // has one value during a pass; in a pass, one call reads all threads
 
 	mu      sync.Mutex
 	synced  time.Time        // zero if the threads have to be read
-	changes int              // made through this store
+	changes int              // the number of changes made through this store
 	took    time.Duration    // the time of the last pass
-	round   int              // counts the passes, without those that continue one
+	round   int              // the number of passes; a pass that continues a failed pass does not count
 	failed  time.Time        // the end of the last pass if it has failed, else zero
 	known   map[string]known // by the id of the record
 	graphs  *lru.Cache[string, cached]
 }
 
-// A known thread is in the memory.
+// A known describes a thread whose record is in memory.
 type known struct {
 	name    string // the id in the checkpoint store, or "" if there are no checkpoints
 	updated time.Time
-	status  string // that of the record, if no server has stored it
+	status  string // the status of the record, if no server has stored the record
 	stored  int64  // the revision of the stored record, or 0 if there is none
-	round   int    // of the pass that has read the thread
+	round   int    // the round of the pass that has read the thread
 }
 
 type cached struct {
@@ -52,19 +52,19 @@ type cached struct {
 	graph *graph.Graph
 }
 
-// The threads are not read again for fresh, and for pause times as long as the last pass took. If a pass has failed, a call
-// within resume continues it.
+// After a pass, the threads are not read again for the time fresh, and for pause times the duration of the pass. If a pass
+// has failed, a call within resume continues it.
 const (
 	fresh  = time.Second
 	pause  = 5
 	resume = time.Minute
 )
 
-// maxGraphs is the number of threads whose graphs are kept.
+// maxGraphs is the maximum number of cached graphs.
 const maxGraphs = 64
 
-// NewThreads returns the records of inner, and a record for each thread of the checkpoint store.
-// The function id returns the id of the record of a thread.
+// NewThreads returns a store with the records of inner, and a record for each thread of the
+// checkpoint store. The function id returns the id of the record of a thread.
 func NewThreads(inner runs.Store, store checkpoint.Store, id func(thread string) string) (*Threads, error) {
 	lister, ok := store.(checkpoint.ThreadLister)
 	if !ok {
@@ -75,7 +75,7 @@ func NewThreads(inner runs.Store, store checkpoint.Store, id func(thread string)
 	}, nil
 }
 
-// Graph returns the graph of a thread, and reads it again if the thread has changed.
+// Graph returns the graph of a thread. It caches the graph, and reads it again if the thread has changed.
 func (t *Threads) Graph(ctx context.Context, id string) (*graph.Graph, error) {
 	t.mu.Lock()
 	k, ok := t.known[id]
@@ -188,8 +188,9 @@ func (t *Threads) stale() {
 	t.synced, t.failed = time.Time{}, time.Time{}
 }
 
-// sync reads which threads there are, and the newest checkpoint of each thread that may have changed. While another call
-// reads them, it waits only if the memory lacks threads or a change that was made through this store.
+// sync reads the list of the threads, and the newest checkpoint of each thread that may have changed. If the threads
+// were read recently, it does nothing. While another call reads them, sync waits only if no pass has ended yet, or none
+// since the last change through this store.
 func (t *Threads) sync(ctx context.Context) error {
 	if fresh, read := t.state(); fresh {
 		return nil
@@ -213,7 +214,8 @@ func (t *Threads) sync(ctx context.Context) error {
 	return t.readAll(ctx)
 }
 
-// state reports whether the threads need not be read now, and whether they were read since the last change.
+// state reports whether the threads need not be read now, and whether a pass has ended since the last
+// change through this store.
 func (t *Threads) state() (isFresh, isRead bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -245,7 +247,8 @@ func (t *Threads) readAll(ctx context.Context) (err error) {
 	return nil
 }
 
-// readThreads brings the records of all threads to the memory, and removes those of deleted threads.
+// readThreads updates the records of all threads in memory, and removes the records of deleted
+// threads.
 func (t *Threads) readThreads(ctx context.Context) (map[string]known, error) {
 	now, err := t.readStored(ctx)
 	if err != nil {
@@ -279,7 +282,7 @@ func (t *Threads) readThreads(ctx context.Context) (map[string]known, error) {
 	return now, nil
 }
 
-// readStored returns the threads that a server has stored, and adds those that changed.
+// readStored returns the threads that a server has stored. It updates the records in memory of those that changed.
 func (t *Threads) readStored(ctx context.Context) (map[string]known, error) {
 	found, _, err := t.Store.Search(ctx, runs.Query{Kind: runs.Thread})
 	if err != nil {
@@ -318,7 +321,8 @@ func (t *Threads) put(ctx context.Context, r runs.Record) error {
 }
 
 // readThread adds the record of a thread that no server has stored, or replaces it if the thread has changed. A pending write,
-// such as a question, changes the status and not the time of a thread, so readThread reads each thread that is not idle.
+// such as a question, changes the status of a thread and not its time. So readThread reads a thread that is not idle even if
+// its time is the same.
 func (t *Threads) readThread(ctx context.Context, id string, info checkpoint.ThreadInfo) (known, error) {
 	t.mu.Lock()
 	old, same := t.known[id]
@@ -341,7 +345,7 @@ func (t *Threads) readThread(ctx context.Context, id string, info checkpoint.Thr
 	})
 }
 
-// statusOf returns the status of a thread. The status of a thread that cannot be read is an error.
+// statusOf returns the status of a thread. It returns the status Error for a thread whose stored values cannot be read.
 func (t *Threads) statusOf(ctx context.Context, thread string) (string, error) {
 	for c, err := range t.store.List(ctx, checkpoint.Query{Thread: thread, Limit: 1, Writes: true}) {
 		if Unreadable(err) {

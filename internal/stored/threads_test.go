@@ -19,7 +19,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A damagedStore cannot read the thread b. Its list says so, if listed is set.
+// A damagedStore returns ErrCorrupt for the checkpoints of the thread b. If listed is set, its list of threads does too.
 type damagedStore struct {
 	*memcheckpoint.Store
 	listed bool
@@ -47,7 +47,7 @@ func (s damagedStore) List(ctx context.Context, q checkpoint.Query) iter.Seq2[ch
 	return s.Store.List(ctx, q)
 }
 
-// A damaged thread is shown as an error, beside the other threads.
+// A damaged thread is listed with the status error, and the other threads with their own.
 func TestADamagedThreadDoesNotHideTheOthers(t *testing.T) {
 	t.Parallel()
 	for _, listed := range []bool{false, true} {
@@ -70,8 +70,8 @@ func TestADamagedThreadDoesNotHideTheOthers(t *testing.T) {
 	}
 }
 
-// The status of a thread that no server has stored follows each pending write, also one that adds no checkpoint: a run that
-// was drained leaves the thread busy, and the question of the next run makes it wait.
+// The status of a thread that no server has stored follows its pending writes, even without a new checkpoint: a drained run
+// leaves the thread busy, and the question of the next run interrupts it.
 func TestTheStatusOfAThreadFollowsItsPendingWrites(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -53,7 +53,8 @@ func waitingThreads(t *testing.T) (s heldStore, threads *stored.Threads, list fu
 	}
 }
 
-// While one call reads the threads, another one lists those that were read before, unless it has to show a change of its own.
+// While one call reads the threads, another call returns the threads of the last pass. After a change through the same store,
+// it waits until the threads are read again.
 func TestAListDoesNotWaitForAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +94,7 @@ func TestAListGoesOnWhereTheLastOneEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, list := waitingThreads(t)
 		*s.reads = 0
-		for range 2 { // the first time, and with all threads known
+		for range 2 { // first without known threads, then with all threads known
 			ctx, cancel := context.WithCancel(t.Context())
 			*s.before = func() {
 				if *s.reads == 3 {

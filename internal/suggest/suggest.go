@@ -22,7 +22,7 @@ func For(given string, names []string) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// allowed returns the largest distance at which a name resembles one of this length.
+// allowed returns the largest distance of two similar names. The argument is the length of the shorter name.
 func allowed(length int) int {
 	switch {
 	case length < 3:
@@ -36,7 +36,7 @@ func allowed(length int) int {
 // distance returns the number of bytes to insert, remove or replace, and of neighbours to swap,
 // to turn one string into the other.
 func distance(a, b string) int {
-	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1) // before is the row above above
+	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1) // before is the row before the row above
 	for j := range above {
 		above[j] = j
 	}

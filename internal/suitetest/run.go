@@ -1,5 +1,5 @@
 // Package suitetest runs the cases of the suites that backends import, such as package
-// checkpointtest. A case can fail in each way in which the first draft of a backend fails.
+// checkpointtest. A case that panics or does not end fails only its own test.
 package suitetest
 
 import (
@@ -13,7 +13,7 @@ import (
 )
 
 // Run runs a case in a goroutine of its own. It fails the test if the case panics, or does not
-// end within the limit. The goroutine of a case that does not end stays. A test that fails logs
+// end within the limit. The goroutine of such a case keeps running. A test that fails logs
 // the promise of the case.
 func Run(tb testing.TB, promise string, limit time.Duration, check func()) {
 	tb.Helper()
@@ -26,7 +26,7 @@ func Run(tb testing.TB, promise string, limit time.Duration, check func()) {
 	ended := make(chan error, 1)
 	go func() {
 		var err error
-		// A failed case leaves its goroutine, so the deferred function ends it.
+		// FailNow ends the goroutine of a case, so only a deferred function can send the result.
 		defer func() { ended <- err }()
 		began <- goroutine()
 		err = Recovered(func() error {
@@ -58,7 +58,7 @@ func Recovered(f func() error) (err error) {
 }
 
 // Opened returns the value that a function of the suite's caller returned. It fails the test if
-// the value is a nil interface or a nil pointer. what is its name, such as "store".
+// the value is a nil interface or a nil pointer. The argument what names the value, such as "store".
 func Opened[S any](tb testing.TB, what string, value S) S {
 	tb.Helper()
 	v := reflect.ValueOf(value)
@@ -76,7 +76,7 @@ func goroutine() []byte {
 	return name
 }
 
-// stack returns the stack of the goroutine whose stack has this start.
+// stack returns the stack that begins with the given start.
 func stack(start []byte) []byte {
 	buf := make([]byte, 1<<20)
 	buf = buf[:runtime.Stack(buf, true)]

@@ -13,7 +13,7 @@ func Is(err error) bool {
 	if e, ok := err.(interface{ Unavailable() bool }); ok && e.Unavailable() {
 		return true
 	}
-	switch e := err.(type) { //nolint:errorlint // it is the walk itself
+	switch e := err.(type) { //nolint:errorlint // this switch unwraps the error itself
 	case interface{ Unwrap() error }:
 		return Is(e.Unwrap())
 	case interface{ Unwrap() []error }:

@@ -38,8 +38,8 @@ func (s *Series) Next() string {
 	return id
 }
 
-// increment adds one to the last id: to its text, since a new text takes longer. The first id is random, and so
-// is the id after the greatest.
+// increment adds one to the last id. It changes the text, because formatting a new text takes longer. The first
+// id is random, and so is the id after the greatest.
 func (s *Series) increment() {
 	for i := size - 1; i >= variantAt; i-- {
 		switch digit := s.last[i]; {

@@ -10,21 +10,22 @@ import (
 	"testing"
 )
 
-// A Question is what a user types to an example. Its README describes the fields.
+// A Question is a question of a user to an example. The README of the questions describes the fields.
 type Question struct {
 	ID, System, Conversation, Setup, Text string
 	FirstTry                              bool
 }
 
-// A Judgement is what is known of the right answer to a question.
+// A Judgement describes the right answer to a question.
 type Judgement struct {
 	// The answer has all texts of Right and none of Wrong.
 	Right, Wrong []string
-	// Refused says that the example refuses to answer, honestly.
+	// Refused says that the example must refuse to answer.
 	Refused bool
 }
 
-// Of returns the questions to an example in their order. Each of them must have a judgement, and nothing else.
+// Of returns the questions to an example in their order. The test fails unless each question has a judgement, and each
+// judgement a question.
 func Of(tb testing.TB, system string, judged map[string]Judgement) []Question {
 	tb.Helper()
 	data, err := os.ReadFile(filepath.Join(Folder(tb), "questions.json"))
