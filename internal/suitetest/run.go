@@ -13,8 +13,8 @@ import (
 )
 
 // Run runs a case in a goroutine of its own. It fails the test if the case panics, or does not
-// end within the limit. The goroutine of such a case keeps running. A test that fails logs
-// the promise of the case.
+// end within the limit. The goroutine of a case that does not end keeps running. If the
+// test fails, it logs the promise of the case.
 func Run(tb testing.TB, promise string, limit time.Duration, check func()) {
 	tb.Helper()
 	tb.Cleanup(func() {
