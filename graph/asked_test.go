@@ -109,8 +109,8 @@ type logged []string
 
 func (l *logged) Warn(msg string, args ...any) { *l = append(*l, msg+" "+words(args...)) }
 
-// TestQuestionOfRenamedNodeIsListed proves that a question of a node that the graph does not have is listed, that
-// the log says so, and that an answer to it waits for the node.
+// TestQuestionOfRenamedNodeIsListed proves that a question of a node that the graph no longer has is listed, that a
+// warning is logged, and that an answer to the question is stored until a migration names the node.
 func TestQuestionOfRenamedNodeIsListed(t *testing.T) {
 	t.Parallel()
 	s := memcheckpoint.New(memcheckpoint.Options{})

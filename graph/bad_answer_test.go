@@ -18,8 +18,8 @@ import (
 
 // TestThreadWithAnUnreadableAnswerIsListedAsPaused proves for questions of a node and of nested
 // subgraphs, with and without an executor: after an answer that the node cannot read, a store lists the
-// thread as paused and not as failed, also if the task had failed before. A genuine failure is listed as
-// failed, and so it hides the question that an earlier answer left open.
+// thread as paused and not as failed, even if the task had failed before. After any other failure of the
+// node, the store lists the thread as failed, although its question is still open.
 func TestThreadWithAnUnreadableAnswerIsListedAsPaused(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for name, depth := range map[string]int{"node": 0, "nested": 2} {
@@ -38,7 +38,7 @@ func TestThreadWithAnUnreadableAnswerIsListedAsPaused(t *testing.T) {
 			for place, g := range map[string]*graph.Graph{"here": here, "far": far} {
 				for _, mode := range modes {
 					if place == "far" && mode != graph.Sync {
-						continue // an executor needs it
+						continue // an executor needs Sync
 					}
 					thread := mode.String() + "-" + name + "-" + place
 					th := in(g.Thread(thread), mode)
@@ -107,7 +107,7 @@ type verdicts struct {
 	Inner *verdicts `json:"inner"`
 }
 
-// A lenient verdict decides itself what it reads.
+// lenient is a verdict whose UnmarshalJSON accepts unknown fields, and two names for its own field.
 type lenient struct{ Approved bool }
 
 func (l *lenient) UnmarshalJSON(data []byte) error {
@@ -148,9 +148,9 @@ func TestAnswerThatDoesNotFitItsTypeIsRefused(t *testing.T) {
 	acceptsAnswer(t, `{"a": 1}`, json.RawMessage(`{"a":1}`))
 }
 
-// TestAnswerOfAnEarlierRunIsReadAfterItsTypeLostAField proves for a node that runs here and elsewhere, after
-// another question and after a failure: an answer that the node has read stays readable when its type has
-// fewer fields, although a new answer with such a field is refused.
+// TestAnswerOfAnEarlierRunIsReadAfterItsTypeLostAField proves that an answer which the node has already read stays
+// readable when its type loses a field, although a new answer with this field is refused. The node runs with and
+// without an executor, and runs again after another question or after a failure.
 func TestAnswerOfAnEarlierRunIsReadAfterItsTypeLostAField(t *testing.T) {
 	t.Parallel()
 	type shorter struct {
@@ -223,7 +223,8 @@ func acceptsAnswer[A any](t *testing.T, answer string, want A) {
 	assert.Equal(t, want, *got)
 }
 
-// rawAnswer returns where a node stores its answer, a thread that waits for it, and the raw answer.
+// rawAnswer returns the variable to which a node copies its answer, a thread that waits for the answer, and the write
+// that answers with raw JSON.
 func rawAnswer[A any](t *testing.T, answer string) (*A, *graph.Thread, state.Write) {
 	t.Helper()
 	got := new(A)
@@ -240,7 +241,7 @@ func rawAnswer[A any](t *testing.T, answer string) (*A, *graph.Thread, state.Wri
 	return got, th, graph.NewInterrupt[string, json.RawMessage]("decide").Answer(id, json.RawMessage(answer))
 }
 
-// A seat is one of three.
+// A seat is a number from 1 to 3.
 type seat int
 
 func (s *seat) UnmarshalJSON(data []byte) error {
@@ -255,8 +256,8 @@ func (s *seat) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// TestTypedAnswerThatItsTypeRefusesLeavesTheQuestionOpen proves that the error of an answer of Go says what the type of
-// the answer refuses, as for an answer that was stored as JSON.
+// TestTypedAnswerThatItsTypeRefusesLeavesTheQuestionOpen proves that if UnmarshalJSON of the answer's type refuses a
+// value that a Go program passed to Answer, the run fails with the error of UnmarshalJSON, and the question stays open.
 func TestTypedAnswerThatItsTypeRefusesLeavesTheQuestionOpen(t *testing.T) {
 	t.Parallel()
 	choose := graph.NewInterrupt[string, seat]("choose")

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestNewTurnDropsTheGotoOfTheTurnBefore proves that a deferred node, which a caller scheduled beside an unfinished
-// superstep, does not run in the next turn: a new turn drops an unfinished superstep with what callers added to it.
+// TestNewTurnDropsTheGotoOfTheTurnBefore proves that a new turn drops an unfinished superstep together with the targets
+// that callers added to it: a deferred node that a caller scheduled by Goto does not run in the new turn.
 func TestNewTurnDropsTheGotoOfTheTurnBefore(t *testing.T) {
 	t.Parallel()
 	ran := state.Append[string]("ran")

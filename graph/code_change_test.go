@@ -107,8 +107,8 @@ func TestReadOfUndeclaredChannelFailsNode(t *testing.T) {
 	require.ErrorContains(t, err, `"strange"`)
 }
 
-// TestCheckThreadsFindsARemovedTargetOfSend proves that the check of the guide compares due nodes with those of the graph: the
-// tasks of a snapshot have the removed target of a Send.
+// TestCheckThreadsFindsARemovedTargetOfSend proves that checkThreads, the check before a deployment, reports a thread in
+// which a Send to a removed node is due.
 func TestCheckThreadsFindsARemovedTargetOfSend(t *testing.T) {
 	t.Parallel()
 	s := memcheckpoint.New(memcheckpoint.Options{})

@@ -41,7 +41,7 @@ func TestConflictWaitRunsInTheOrderOfArrival(t *testing.T) {
 				_, err := with(g, "t", graph.ConflictWait).Invoke(t.Context(), note.Put(text))
 				assert.NoError(t, err)
 			})
-			synctest.Wait() // the run waits in the line
+			synctest.Wait() // the run waits for the thread
 			want = append(want, "first", text, "last")
 		}
 		close(g.release)

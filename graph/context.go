@@ -21,7 +21,7 @@ type Running struct {
 	// Step counts the supersteps, inputs and updates of the thread.
 	Step int
 	// Attempt counts the runs of the node under node.Retry, from 1. If one Retry is inside
-	// another, it is that of the inner one.
+	// another, Attempt is the number of the inner one.
 	Attempt int
 	// Resumed says that an earlier run stored something of the task: a question, a failure or a
 	// result of Once.

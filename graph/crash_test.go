@@ -23,8 +23,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// setting returns the number in an environment variable. If the variable is unset, it
-// returns the parameter otherwise.
+// setting returns the number in an environment variable, or the argument otherwise if the
+// variable is unset.
 func setting(t testing.TB, name string, otherwise uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)

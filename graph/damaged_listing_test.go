@@ -26,8 +26,8 @@ func (d damagedFirst) ListThreads(ctx context.Context, prefix string) iter.Seq2[
 	}
 }
 
-// TestADamagedThreadStopsNoLoopOfTheGuides proves that the loops of the guides over all threads, which continue them or check them before
-// a deployment, go on after a thread that cannot be read.
+// TestADamagedThreadStopsNoLoopOfTheGuides proves that checkThreads and continueThreads, the loops over all threads in
+// the guides, do not stop at a thread that cannot be read.
 func TestADamagedThreadStopsNoLoopOfTheGuides(t *testing.T) {
 	t.Parallel()
 	s := damagedFirst{memcheckpoint.New(memcheckpoint.Options{})}

@@ -106,7 +106,7 @@ func TestJSONSchemaDescribesTheChannels(t *testing.T) {
 	assert.Contains(t, schema.Properties, "trail")
 }
 
-// Data from outside, such as a request, does not write internal channels. Go code does.
+// ReadInput, which decodes data from outside such as a request, refuses internal channels. Go code can write them.
 func TestReadInputRefusesInternalChannels(t *testing.T) {
 	t.Parallel()
 	role, seen, notes := state.Last[string]("role").Internal(), state.Append[string]("seen").Internal(), state.Last[string]("notes")

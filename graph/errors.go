@@ -22,7 +22,7 @@ var (
 	ErrMaxSteps = engine.ErrMaxSteps
 	// ErrDrained is returned by a run that the caller stopped at the end of a
 	// superstep. To stop a run in this way, cancel its context with ErrDrained as the
-	// cause; see [context.WithCancelCause]. The next run resumes. Nodes are not interrupted, also if a
+	// cause; see [context.WithCancelCause]. The next run resumes. Nodes are not interrupted, even if a
 	// parent of the context is cancelled later.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#grapherrdrained.
 	ErrDrained = engine.ErrDrained

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// eventKinds returns the names of the types of event.go that have a place.
+// eventKinds returns the names of the exported types of event.go that embed where: the kinds of events.
 func eventKinds(t *testing.T) (names []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "event.go", nil, 0)
@@ -34,7 +34,7 @@ func eventKinds(t *testing.T) (names []string) {
 	return names
 }
 
-// TestEachKindOfEventIsListedEverywhere names the places that a new kind of event needs.
+// TestEachKindOfEventIsListedEverywhere proves that every file which must list all kinds of events has each kind.
 func TestEachKindOfEventIsListedEverywhere(t *testing.T) {
 	t.Parallel()
 	kinds := eventKinds(t)

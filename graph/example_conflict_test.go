@@ -54,7 +54,7 @@ func ExampleConflictPolicy() {
 	// Paris.
 }
 
-// Two people edit an order. The second one has read it before the first one saved it, and is told so.
+// Two people edit an order. The second one read the order before the first one saved, so the second save is refused.
 func ExampleHooks_held() {
 	address := state.LastWins[string]("address")
 	b := graph.New("order", address)

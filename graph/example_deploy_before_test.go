@@ -14,8 +14,8 @@ import (
 
 var bookLog = state.Append[string]("bookLog")
 
-// books compiles a graph that adds up a report and books it. Its second version adds the tax between the two. The booking fails
-// while the ledger is closed.
+// books compiles a graph that adds up a report and books it. The second version has the node "tax" between the two
+// nodes. The booking fails while the ledger is closed.
 func books(store checkpoint.Store, taxed, closed bool) *graph.Graph {
 	did := func(what string) graph.NodeFunc {
 		return func(context.Context, state.View) (state.Update, error) { return state.Update{bookLog.Put(what)}, nil }
@@ -43,8 +43,8 @@ func books(store checkpoint.Store, taxed, closed bool) *graph.Graph {
 	return g
 }
 
-// The new version adds the tax before the booking. A report that is already due at the booking has passed the new node.
-// An update as the node before it sends the report there.
+// The new version has the node "tax" before the node "book". In an old thread, "book" is already due, so "tax" would not
+// run. An update on behalf of "add" makes "tax" due instead.
 func ExampleThread_Update_newNode() {
 	ctx, store := context.Background(), memcheckpoint.New(memcheckpoint.Options{})
 	_, err := books(store, false, true).Thread("report-7").Invoke(ctx, graph.Begin())

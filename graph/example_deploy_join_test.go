@@ -14,9 +14,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// stuckJoins returns the joins of a graph that will not fire in the current turn of a thread: a source has completed or may
-// run, and nothing that is due leads to another source. Either the thread is past the place where a new source is scheduled,
-// or a branch has left the source out, or the join has fired already.
+// stuckJoins returns the joins of a graph that will not fire in the current turn of a thread. One source of such a join has
+// completed or may run, and another source cannot be reached from the due nodes: the thread has passed the node that
+// schedules the source, or a branch has left the source out, or the join has already fired.
 func stuckJoins(edges []draw.Edge, snap *graph.Snapshot, deferred []string) []graph.WaitingJoin {
 	comes := map[string]bool{} // the nodes that have arrived at a join, or may run
 	for _, node := range deferred {
@@ -63,8 +63,8 @@ func stuckJoins(edges []draw.Edge, snap *graph.Snapshot, deferred []string) []gr
 	return stuck
 }
 
-// waitingDeferred returns the deferred nodes that wait in each thread. They are not among the tasks of a snapshot. It reports the
-// threads that cannot be read.
+// waitingDeferred returns the deferred nodes that wait in each thread, since the tasks of a snapshot do not include them. It
+// reports the threads that cannot be read.
 func waitingDeferred(ctx context.Context, g *graph.Graph, report func(thread string, problem error)) (map[string][]string, error) {
 	nodes := map[string][]string{}
 	for _, node := range g.Describe().Nodes {
@@ -90,7 +90,8 @@ var (
 	mailOK  = graph.NewInterrupt[string, bool]("mailOK")
 )
 
-// mail compiles a graph that sends a mail once a person has confirmed it. Its second version also translates it meanwhile.
+// mail compiles a graph that sends a mail once a person has confirmed it. The second version translates the mail in
+// parallel with the confirmation, and a join waits for both.
 func mail(store checkpoint.Store, translated bool) *graph.Graph {
 	did := func(what string) graph.NodeFunc {
 		return func(context.Context, state.View) (state.Update, error) { return state.Update{mailLog.Put(what)}, nil }
@@ -118,7 +119,8 @@ func mail(store checkpoint.Store, translated bool) *graph.Graph {
 	return g
 }
 
-// A thread that waits at a source of a new join has passed the place where the other source is scheduled. Goto schedules it.
+// A thread waits at the node "confirm", a source of the join that the new version adds. The other source, "translate", is
+// not due, because the node "write" has already completed. Goto schedules "translate".
 func ExampleGoto_newJoin() {
 	ctx, store := context.Background(), memcheckpoint.New(memcheckpoint.Options{})
 	snap, err := mail(store, false).Thread("7").Invoke(ctx, graph.Begin())
@@ -130,7 +132,7 @@ func ExampleGoto_newJoin() {
 	g := mail(store, true)
 	err = checkThreads(ctx, g, store, func(thread string, problem error) {
 		fmt.Println(thread, problem)
-		// The question stays open. After the answer, it does the same.
+		// The question stays open. The Goto could also follow the answer.
 		if _, err := g.Thread(thread).Invoke(ctx, graph.Goto("translate")); err != nil {
 			log.Fatal(err)
 		}

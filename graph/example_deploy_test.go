@@ -12,8 +12,9 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// checkThreads reads every stored thread with a graph that is to be deployed. It runs no node and changes nothing. It looks
-// for the nodes and joins of the graph itself, and reads the subgraphs that its nodes run, but not those inside subgraphs.
+// checkThreads reads every stored thread with a graph that is to be deployed. It runs no node and changes nothing. It checks
+// the due nodes and the joins of the graph itself, and reads the state of the subgraphs that its nodes run. It does not read
+// the subgraphs of subgraphs.
 func checkThreads(ctx context.Context, g *graph.Graph, store checkpoint.ThreadLister, report func(thread string, problem error)) error {
 	description := g.Describe()
 	known := map[string]bool{}
@@ -57,7 +58,7 @@ func checkThreads(ctx context.Context, g *graph.Graph, store checkpoint.ThreadLi
 	return nil
 }
 
-// The new version has another name for the node and another kind for the channel. Both are found before it is deployed.
+// The new version renames a node and changes the kind of a channel. The check reports both before the deployment.
 func ExampleThread_Snapshot_deployment() {
 	ctx, store := context.Background(), memcheckpoint.New(memcheckpoint.Options{})
 	old := release(store, "ask", graph.Migrations{})
@@ -93,7 +94,8 @@ func ExampleThread_Snapshot_deployment() {
 	// v1.2 it is to run the node "ask": the graph has no such node
 }
 
-// The tags of a thread were a list, and shall be a set. The set is a new channel, and a node moves the old tags there.
+// The old version stored the tags as a list, and the new version needs a set. The set is a new channel, and a node moves
+// the old tags to the set.
 func ExampleMigrations_newKind() {
 	ctx, store := context.Background(), memcheckpoint.New(memcheckpoint.Options{})
 	tagList, tagSet := state.Append[string]("tags"), state.Set[string]("tag_set")

@@ -183,8 +183,8 @@ func ExampleThread_At() {
 	// 12 [measured priced]
 }
 
-// Fork with a changed state: the checkpoint is found by the node that was due there.
-// Update stores a checkpoint with the new value after it, and the run goes on from there.
+// Fork with a changed state: the example looks for the checkpoint at which the node was due.
+// Update stores a new checkpoint with the changed value, and the next run continues from the new one.
 func ExampleThread_At_update() {
 	weight := state.Last[int]("weight")
 	price := state.Last[int]("price")

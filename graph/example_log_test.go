@@ -34,7 +34,7 @@ func (h threadHandler) WithGroup(name string) slog.Handler {
 
 // docs:end
 
-// The lines of a node have its thread, also those of a library that logs with the node's context.
+// Each line that is logged with the context of a node has its thread, even if a library logs the line.
 func Example_log() {
 	logger := slog.New(threadHandler{slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {

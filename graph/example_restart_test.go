@@ -13,8 +13,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// continueThreads runs the threads that a killed process has left unfinished, at most eight at a time. It leaves those that wait
-// for an answer, and those with a failed node.
+// continueThreads runs the threads that a killed process left unfinished, at most eight at a time. It skips threads that are
+// paused, and threads with a failed node.
 func continueThreads(ctx context.Context, g *graph.Graph, store checkpoint.ThreadLister) error {
 	var runs sync.WaitGroup
 	defer runs.Wait()
@@ -44,7 +44,7 @@ func continueThread(ctx context.Context, thread *graph.Thread) error {
 		return err
 	}
 	wait := graph.RunOptions{Conflict: graph.ConflictWait} // until the lease of the killed process ends
-	_, err = thread.With(wait).Invoke(ctx)                 // without input: the thread goes on
+	_, err = thread.With(wait).Invoke(ctx)                 // without input, the thread resumes
 	return err
 }
 
@@ -61,7 +61,7 @@ func unfinished(snap *graph.Snapshot) bool {
 	return true
 }
 
-// One thread was left in the middle, and one waits for an answer. Only the first is continued.
+// One thread is unfinished, and one waits for an answer. continueThreads resumes only the unfinished one.
 func ExampleThread_Invoke_restart() {
 	ctx, store := context.Background(), memcheckpoint.New(memcheckpoint.Options{})
 	done, ask := state.Append[string]("done"), graph.NewInterrupt[string, bool]("send")

@@ -180,7 +180,7 @@ func ExampleRunOptions() {
 	// Output: would [erase] 31 rows
 }
 
-// A debugger stops before each node. Each run without input goes one superstep on.
+// A debugger stops before each node. Each run without input executes one superstep.
 func ExampleRunOptions_pauseBefore() {
 	steps := state.Append[string]("steps")
 	did := func(what string) graph.NodeFunc {

@@ -18,9 +18,9 @@ type Executor struct {
 	// number of due tasks. The run itself executes the tasks of the other nodes, at the same
 	// time. Takes is called once a superstep for each node, and must not panic. Nil means that it takes every node.
 	Takes func(node string, due int) bool
-	// Execute must not be nil, or Compile returns an error. It has the tasks run, and returns when RunTasks has returned nil for each of them. The
-	// argument has one set for each node. Execute may split a set, and may pass a task on
-	// more than once.
+	// Execute passes the tasks to workers, and returns when RunTasks has returned nil for each of
+	// them. The argument has one set for each node. Execute may split a set, and may pass a task on
+	// more than once. If Execute is nil, Compile returns an error.
 	//
 	// The context ends when the run is cancelled. Execute then cancels the contexts of the calls of
 	// RunTasks, waits for them, and returns an error. If Execute returns an error, the run fails
@@ -83,8 +83,8 @@ type TaskSet struct {
 //
 //   - [checkpoint.ErrConflict]: the thread has another newest checkpoint. The tasks are no longer
 //     due, and were not run. Do not repeat the call.
-//   - [checkpoint.ErrConflict] in a [NodeError]: another process runs a task of the set too, and was faster in a
-//     subgraph of it. Repeat the call.
+//   - [checkpoint.ErrConflict] in a [NodeError]: another process runs the same task, and stored a
+//     checkpoint of the task's subgraph first. Repeat the call.
 //   - [ErrUnknownNode]: this build of the graph does not have the node. No task was run. Repeat
 //     the call in a process with another build.
 //   - The error of the context, or of the store. Repeat the call.

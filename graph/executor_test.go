@@ -39,8 +39,8 @@ func TestExecutorWithoutOutcomeFailsTheTask(t *testing.T) {
 	assert.Equal(t, []string{"in", "one"}, trail.Get(done(t, plain.Thread("t"))))
 }
 
-// TestExecutorErrorFailsTheRun proves that the error of an executor is the error of the run, and
-// that it leaves the results of other tasks of the superstep.
+// TestExecutorErrorFailsTheRun proves that the run fails with the error of its executor, and that
+// the results of other tasks of the superstep are kept.
 func TestExecutorErrorFailsTheRun(t *testing.T) {
 	t.Parallel()
 	store := memcheckpoint.New(memcheckpoint.Options{})
@@ -198,8 +198,9 @@ func TestStoredResultInRemoteSubgraph(t *testing.T) {
 	assert.Equal(t, 1, results)
 }
 
-// TestRefusedStoredResultsRunAgain proves that a run does not use results that it refused, also
-// when it restored one of them, and that it keeps the results of the tasks that it then ran.
+// TestRefusedStoredResultsRunAgain proves that after a conflict of two writes, later runs do not use the
+// results of the superstep, even if one of them was restored from an earlier run. A result that a later run
+// stores is used again.
 func TestRefusedStoredResultsRunAgain(t *testing.T) {
 	t.Parallel()
 	var runs counter

@@ -73,8 +73,8 @@ func goexit(t *testing.T, siblings, parallel int, stream bool) {
 	assert.Len(t, trail.Get(done(t, th, note.Put("go"))), siblings)
 }
 
-// TestGoexitIsAnErrorForHooks proves that the hooks of the task, the superstep and the run are told
-// of an error if a node calls runtime.Goexit, and those of a subgraph and its caller too.
+// TestGoexitIsAnErrorForHooks proves that if a node of a subgraph calls runtime.Goexit, the hooks of the
+// task, the superstep and the run get an error, both in the subgraph and in its parent.
 func TestGoexitIsAnErrorForHooks(t *testing.T) {
 	t.Parallel()
 	build := func(name string) *graph.Builder {

@@ -67,7 +67,7 @@ func (t *Thread) history(ctx context.Context, q HistoryQuery, namespace string) 
 //
 // Waiting reads every thread whose id begins with the prefix, in the order of the ids,
 // without its state. The store must be a [checkpoint.ThreadLister]. For a thread that
-// cannot be read it yields the field Thread alone, with the error, and the loop may go on.
+// cannot be read it yields the field Thread alone, with the error, and the loop may continue.
 // Any other error is the last pair.
 func (g *Graph) Waiting(ctx context.Context, node, prefix string) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {

@@ -11,11 +11,11 @@ import (
 // and metrics. Set them in [Options] or [RunOptions]. Any of them may be nil. Package graph/otelgraph has them for OpenTelemetry.
 // Hooks must not change after they were given to a graph or a run.
 //
-// A hook returns a context derived from its own. What runs inside sees the values of that
-// context: the supersteps of a run, the tasks of a superstep, and the node of a task with
-// its middleware. A subgraph sees the values of the context of the task that runs it, and the hooks are called for
-// its runs, supersteps and tasks too. So a hook that adds a wrapper of models to each context adds it again at each
-// level: look first whether the context has it, as [callbacks] does.
+// A hook returns a context derived from its own. The supersteps of a run, the tasks of a superstep,
+// and the node and middleware of a task see the values of that context. A subgraph sees the values of
+// the context of the task that runs it, and the hooks are called for its runs, supersteps and tasks
+// too. So a hook that adds a wrapper of models to each context would add the wrapper again at each level:
+// check first whether the context already has the wrapper, as [callbacks] does.
 //
 // A hook also returns a function that is called once at the end, or nil.
 // Hooks delay the run, and must not panic. Concurrent tasks and runs call them concurrently.
@@ -26,32 +26,32 @@ type Hooks struct {
 	// subgraph. Only Thread, Run, Graph and Path of its argument are set; Step has no meaning there. A run whose
 	// input is invalid does not call it.
 	Run func(ctx context.Context, r Running) (context.Context, func(Outcome))
-	// Held is called when a run has taken its thread, before it reads or stores anything of it. No other run changes the
-	// thread from then on, so a caller can find out whether the thread is still as the caller has read it. An error
-	// ends the run, which then has stored nothing. Runs of subgraphs, runs without a thread, and [Thread.Update] do not
-	// call it.
+	// Held is called when a run has taken its thread, before the run reads the thread or stores anything. No other run
+	// can change the thread from then on, so Held can check that the thread has not changed since the caller read it. An
+	// error ends the run, which then has stored nothing. Runs of subgraphs, runs without a thread, and [Thread.Update] do
+	// not call Held.
 	Held func(ctx context.Context, r Running) error
 	// Step is called for each superstep. Node and Task of its argument are empty.
 	Step func(ctx context.Context, r Running) (context.Context, func(Outcome))
 	// Task is called for each task that runs, and for each task of a flow. In a subgraph, its context is derived from
-	// that of the task that runs the subgraph. A task whose result is stored does not run. The context belongs to
-	// the running node, also when the function for the end is called, so both may use [Once].
+	// the context of the task that runs the subgraph. A task whose result is stored does not run. The context belongs to
+	// the running node until the function for the end has returned, so Task and that function may use [Once].
 	Task func(ctx context.Context, r Running) (context.Context, func(Outcome))
 	// Retry is called when an attempt of a node under node.Retry has failed, before the wait for
 	// the next attempt. If the run ends while the node waits, no attempt follows. Attempts are
-	// counted from 1. The context is that of the node.
+	// counted from 1. The context is the context of the node.
 	Retry func(ctx context.Context, attempt int, err error)
 	// Stop is called for each static pause that a run reaches, with the context of the run. The
-	// pause is stored with the text that it returns, which a later run finds in
+	// text that Stop returns is stored with the pause. The run that resumes has the text in
 	// [Outcome.Stopped].
 	Stop func(ctx context.Context) string
 }
 
 // An Outcome describes the end of a run, of a call of a subgraph, of a superstep or of a task.
 type Outcome struct {
-	// Err is the error of the run, the errors of the tasks of the superstep or the error of the store,
-	// or the error that the node of the task returned; nil if there is none. The error of the run wraps
-	// that of a node.
+	// Err is nil if there is no error. For a run, it is the error of the run, which wraps the errors of
+	// nodes. For a superstep, it is the errors of its tasks, or the error of the store. For a task, it is
+	// the error that the node returned.
 	Err error
 	// Paused says that the run, the superstep or the task waits. Such a superstep is not committed.
 	Paused bool
@@ -81,7 +81,7 @@ func newOutcome(o *engine.Outcome) Outcome {
 }
 
 // Around returns hooks that call h and, inside it, inner. If inner is nil, Around returns h. A static
-// pause is stored with the text of h, or with that of inner if h has none.
+// pause is stored with the text that h returns for it, or with the text of inner if h returns "".
 func (h *Hooks) Around(inner *Hooks) *Hooks {
 	if inner == nil {
 		return h
@@ -104,7 +104,7 @@ func (h *Hooks) Around(inner *Hooks) *Hooks {
 	}
 }
 
-// A begin is called when a part begins. It returns the context of the part and a function for its end, or nil.
+// A begin is the type of the hooks Run, Step and Task. It returns a context, and a function for the end, or nil.
 type begin = func(context.Context, Running) (context.Context, func(Outcome))
 
 // around returns a function that calls outer and, inside it, inner. Either may be nil.

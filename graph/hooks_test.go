@@ -173,8 +173,8 @@ func TestHooksReportFailures(t *testing.T) {
 	}
 }
 
-// TestHookOfRunSeesConflict proves that a run that does not get its thread calls its hook,
-// and that the result names the run before it.
+// TestHookOfRunSeesConflict proves that a run which does not get its thread calls the hook with the
+// error, and that only the outcome of a run that got the thread has the id of the previous run.
 func TestHookOfRunSeesConflict(t *testing.T) {
 	t.Parallel()
 	text := state.Last[string]("text")

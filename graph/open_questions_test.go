@@ -80,7 +80,7 @@ func oneAnswer(t *testing.T, n int) (allocated uint64, written int) {
 	return (after.TotalAlloc - before.TotalAlloc) / answers, written / answers
 }
 
-// A countedItem counts how often one is decoded.
+// countedItem is an integer. Each call of its UnmarshalJSON increments countedDecodes.
 type countedItem int
 
 var countedDecodes atomic.Int64
@@ -94,9 +94,9 @@ func (c *countedItem) UnmarshalJSON(data []byte) error {
 
 var counted = state.Last[countedItem]("counted")
 
-// TestAnswerDecodesWhatItsTaskWasSent proves that a run with answers only decodes what
-// was sent to the tasks that it runs, and that every task sees what was sent to it.
-// It is not parallel, so that other tests do not count.
+// TestAnswerDecodesWhatItsTaskWasSent proves that a run with answers and no other input decodes
+// only the sent values of the tasks that it runs, and that every task sees its own sent value.
+// The test is not parallel, so that other tests do not count.
 func TestAnswerDecodesWhatItsTaskWasSent(t *testing.T) {
 	const n = 50
 	b := graph.New("test", total, counted)

@@ -128,7 +128,7 @@ type RunOptions struct {
 	// Conflict says what a run, [Thread.Update] or [Thread.Delete] does when another run
 	// holds the thread.
 	Conflict ConflictPolicy
-	// Hooks are called inside those of [Options]. Nil means none.
+	// Hooks are called inside the hooks of [Options]. Nil means none.
 	Hooks *Hooks
 }
 

@@ -140,7 +140,8 @@ func TestPanicNamesTheLineOfTheUser(t *testing.T) {
 	}
 }
 
-// TestPanicOfWeftAloneNamesItsOwnLine proves that a panic of a node of Weft does not blame the caller of the run.
+// TestPanicOfWeftAloneNamesItsOwnLine proves that the location of a panic is in Weft's code, and not at the caller of the
+// run, if only Weft's code runs in the node.
 func TestPanicOfWeftAloneNamesItsOwnLine(t *testing.T) {
 	t.Parallel()
 	b := graph.New("test", note)

@@ -14,7 +14,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// askWrongly is an interrupt with the name of ask. A node that waits on ask cannot read its answers.
+// askWrongly is an interrupt with the name of ask and another type of answer. A node that waits on ask cannot read an
+// answer of askWrongly.
 var askWrongly = graph.NewInterrupt[string, int]("ask")
 
 // TestQuestionIsOpenAgainAfterAnUnreadableAnswer proves for questions of the root graph, of one node,
@@ -42,8 +43,8 @@ func TestQuestionIsOpenAgainAfterAnUnreadableAnswer(t *testing.T) {
 	}
 }
 
-// runRejected answers the question rejected with a value of another type, and the questions in answered
-// rightly, in one run.
+// runRejected answers, in one run, the question rejected with a value of the wrong type and the questions in
+// answered with valid values.
 func (c answerCase) runRejected(t *testing.T, s checkpoint.Store, thread string, mode graph.Durability, rejected string, answered []string) {
 	t.Helper()
 	th := in(processGraph(t, c.graph, s, func(string) {}).Thread(thread), mode)
@@ -66,7 +67,7 @@ func (c answerCase) runRejected(t *testing.T, s checkpoint.Store, thread string,
 			require.Equal(t, left, open, thread)
 			require.Equal(t, ids[rejected], openIDs[rejected], thread)
 		}
-		snap = invoke(t, th) // a run without an answer changes nothing
+		snap = invoke(t, th) // a run without an answer does not close the question
 	}
 	writes = nil
 	for _, q := range left {
@@ -119,7 +120,7 @@ func TestUnreadableAnswerFailsEveryNodeAround(t *testing.T) {
 	})
 }
 
-// nestedIn returns a graph that runs a node inside so many subgraphs.
+// nestedIn returns a graph that runs a node inside nested subgraphs. The argument depth is their number.
 func nestedIn(t *testing.T, o graph.Options, fn graph.NodeFunc, depth int) *graph.Graph {
 	t.Helper()
 	b := graph.New("test", trail, note)

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// The task sees the state with the sent writes, also when another process resumes it. The
-// checkpoint stores the sent writes alone.
+// A task of SendOver sees the state with the sent writes, even when another process resumes the task.
+// The checkpoint stores only the sent writes.
 func TestSentOverTaskSeesTheWholeState(t *testing.T) {
 	t.Parallel()
 	var (
@@ -79,7 +79,7 @@ func TestSendOverRejectsWritesToUnknownChannels(t *testing.T) {
 	assert.Equal(t, "other", ce.Channel)
 }
 
-// A subgraph gets a SendOver to its parent in a later run too.
+// A subgraph passes a SendOver to its parent. The task sees the parent's state, even if a later run executes the task.
 func TestSubgraphSendsOverToItsParent(t *testing.T) {
 	t.Parallel()
 	text, item, seen := state.Last[string]("text"), state.Last[int]("item"), state.Append[string]("seen")

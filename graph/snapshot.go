@@ -50,8 +50,9 @@ type Snapshot struct {
 	due state.View
 }
 
-// Due returns the state that the tasks of the due superstep see: that of the snapshot without the
-// writes of those tasks that have finished. After [Graph.ReadSnapshot] it has these writes too.
+// Due returns the state that the tasks of the due superstep see: the state of the snapshot without
+// the writes of the finished tasks. On a snapshot of [Graph.ReadSnapshot], the returned state has these
+// writes too.
 func (s *Snapshot) Due() state.View {
 	if s.due == nil {
 		return s.View

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// StepStarted has the state that each task sees: for a sent task, what was sent to it.
+// StepStarted has the state that each task sees. For a sent task, this state has only the sent writes.
 func TestStepStartedHasTheStatesOfItsTasks(t *testing.T) {
 	t.Parallel()
 	lines, item := state.Append[string]("lines"), state.LastWins[string]("item")

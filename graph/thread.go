@@ -142,9 +142,9 @@ type NodeUpdate struct {
 // several, Update returns an [ErrAmbiguous]. On a handle from [Thread.At], Update
 // edits that checkpoint and begins a branch.
 //
-// The open questions of the thread are dropped: a task that asked and is due again asks anew, in the next
-// run and under another id. To edit the state and keep the questions, pass the writes to a run, beside the
-// answers or [Continue].
+// The open questions of the thread are dropped: a task that asked and is due again asks again, in the next
+// run and under another id. To edit the state and keep the questions, pass the writes to a run, together
+// with answers or [Continue].
 func (t *Thread) Update(ctx context.Context, node string, writes ...state.Write) (*Snapshot, error) {
 	return t.UpdateNodes(ctx, NodeUpdate{Node: node, Update: writes})
 }

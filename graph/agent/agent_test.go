@@ -136,8 +136,8 @@ func TestLastTurnHasNoTools(t *testing.T) {
 }
 
 // TestModelThatNeverAnswersEndsOutOfTurn proves that a run ends if the model calls a
-// tool in its last turn, that the call gets a result, that Result has the reason, and that the last
-// message tells it.
+// tool in its last turn, that the call gets a result, and that Result and the last message have the
+// reason.
 func TestModelThatNeverAnswersEndsOutOfTurn(t *testing.T) {
 	t.Parallel()
 	replies := slices.Repeat([]llmtest.Reply{llmtest.Call("add", `{"a":1,"b":1}`)}, 10)

@@ -90,7 +90,7 @@ func (c Chunk) MarshalJSON() ([]byte, error) {
 //		fmt.Print(chunk.Text)
 //	}
 //
-// It works for any graph; nodes can call [Ask] to stream a model's reply. The
+// Chunks works for any graph; nodes can call [Ask] to stream a model's reply. The
 // concatenated texts of all ChunkText chunks with the same MessageID equal the text of
 // that message, whether the model streams or not. An error is the last pair, and its
 // chunk has the kind ChunkError. Leaving the loop cancels the run.

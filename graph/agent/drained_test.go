@@ -14,7 +14,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A sub-agent that is drained has not failed: the other model does not get the error as the result of its call, and the next run
+// A sub-agent that is drained has not failed: the error is not the result of the caller's tool call, and the next run
 // continues inside the sub-agent.
 func TestADrainedSubAgentContinues(t *testing.T) {
 	t.Parallel()

@@ -54,8 +54,8 @@ func ExampleAsTool() {
 	// assistant: ok
 }
 
-// A tool hands the conversation over to a node of the parent graph. Without a handover, the parent goes on to the node
-// "next": a branch reads the channel that the tool writes.
+// A tool hands the conversation over to a node of the parent graph. Without a handover, a branch of the parent chooses
+// the node "next". The branch reads the channel that the tool writes.
 func ExampleNew_handOver() {
 	owner := state.Last[string]("owner")
 	escalate := tools.New("escalate", "Hands over to a person.", func(context.Context, struct{}) (tools.Result, error) {

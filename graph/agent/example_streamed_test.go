@@ -14,11 +14,11 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// streamed returns a model whose replies the readers of the run get as they arrive. It is for llm.WithWrap.
+// streamed returns a model that emits the chunks of its replies as they arrive. Pass streamed to llm.WithWrap.
 func streamed(m llm.Model) llm.Model {
 	stream := func(ctx context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 		return func(yield func(llm.Chunk, error) bool) {
-			id := rand.Text()                      // one for each reply
+			id := rand.Text()                      // each reply has its own id
 			for c, err := range m.Stream(ctx, r) { // llm.Stream would apply the wrappers of the context again
 				c.MessageID = id
 				if err == nil {
@@ -64,7 +64,7 @@ func Example_streamedAnswer() {
 	// Output: {"rain":true,"chance":80} 80
 }
 
-// The chunks of a reply are in the stream of events, beside the updates and the other values.
+// The stream of events has the chunks of a reply, the updates of tasks, and the other emitted values.
 func ExampleAsk_events() {
 	model := llmtest.NewScript(llmtest.Say("Warp and weft."))
 	title := state.Last[string]("title")
@@ -90,7 +90,7 @@ func ExampleAsk_events() {
 			}
 		case graph.TaskFinished:
 			if ev.Err != nil || ev.Asked {
-				continue // it has no update
+				continue // a failed or waiting task has no update
 			}
 			wrote := must(state.NewView([]state.Handle{title}, ev.Update...))
 			fmt.Println("update:", ev.At().Node, title.Get(wrote))

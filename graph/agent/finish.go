@@ -59,8 +59,8 @@ func (a *agent) stopped(ctx context.Context, t *turn, message llm.Message) (stat
 	return a.finish(ctx, t, Stopped, cmp.Or(message.Text(), "a middleware stopped the run")), nil
 }
 
-// say emits a message of the program as the chunks of a reply, so that all streams have it, and returns it with its
-// id. A message that cannot be a reply is not emitted.
+// say emits a message that no model wrote as the chunks of a reply, so that readers of the stream get the message. It
+// returns the message with its id. A message that cannot be a reply is not emitted.
 func say(ctx context.Context, message llm.Message) llm.Message {
 	if message.ID == "" {
 		message.ID = uuid.New()
@@ -73,7 +73,7 @@ func say(ctx context.Context, message llm.Message) llm.Message {
 	return message
 }
 
-// checkStop returns an error for a message of a Stop that the conversation cannot have.
+// checkStop returns an error if the message of a Stop is not valid in a conversation.
 func checkStop(message llm.Message) error {
 	if message.Role == "" {
 		return nil
@@ -104,7 +104,8 @@ func (a *agent) finish(ctx context.Context, t *turn, reason Reason, problem stri
 	return append(t.update, a.run.Put(t.progress), Result.Put(o))
 }
 
-// explain adds a message to the conversation if the run ends without a reply, and nothing else there says why.
+// explain adds a message with the reason of the end to the conversation, unless the conversation ends with a text of
+// the assistant, the run has a structured answer, or the reason needs no text.
 func (a *agent) explain(ctx context.Context, t *turn) {
 	text := t.Reason.text(t.Turns)
 	s, err := state.Apply(t.start, t.update...)
@@ -119,8 +120,8 @@ func (a *agent) explain(ctx context.Context, t *turn) {
 	t.update = append(t.update, a.messages.Put(say(ctx, message)))
 }
 
-// text returns what a person reads if an agent ends for this reason after a number of turns and the model gave no
-// reply. It is empty if there is nothing to say.
+// text returns the message for a person if an agent ended for this reason after a number of turns, without a reply of
+// the model. It returns "" for reasons that need no message.
 func (r Reason) text(turns int) string {
 	switch r {
 	case OutOfTurn:

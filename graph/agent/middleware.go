@@ -148,11 +148,11 @@ type ToolFunc func(ctx context.Context, c ToolCall) (tools.Outcome, error)
 // added to the conversation, unless it is the zero message. Tool calls that did not run get an
 // error as their result. The [Outcome] has the reason [Stopped].
 //
-// In BeforeModel and WrapModel the model is not asked; a reply that WrapModel got before is not
-// stored. In AfterModel the reply is stored. In
-// WrapTool, the other tool calls of the reply still run, and a call whose tool has run keeps its
-// result: the outcome that WrapTool returns with the Stop, or else that of the tool. A sub-agent
-// to which next handed over does not start. AfterAgent cannot stop a run.
+// After a Stop in BeforeModel or WrapModel, the model is not asked. If WrapModel already has a
+// reply, the reply is not stored. After a Stop in AfterModel, the reply is stored. After a Stop in
+// WrapTool, the other tool calls of the reply still run. The result of the stopped call is the
+// outcome that WrapTool returns with the Stop, or else the outcome of the tool, if the tool has run.
+// A sub-agent to which next handed over does not start. AfterAgent cannot stop a run.
 func Stop(message llm.Message) error { return &control{message: message} }
 
 // Jump returns an error that a function of a [Middleware] returns to continue the run at a node:

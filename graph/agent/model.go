@@ -23,7 +23,7 @@ type turn struct {
 	update  state.Update
 	replies []llm.Message // the replies of the model in this turn
 
-	answered bool // the structured answer was asked for
+	answered bool // the model was asked for the structured answer
 }
 
 // think is the node that asks the model for its next reply.

@@ -10,15 +10,15 @@ import (
 
 // Result is the outcome of the last run of an agent. Its Reason is empty while the agent runs
 // or waits for a person, and after a failure. A graph that declares the channel shares it with
-// its agents; and the last write wins. Such a graph gets the outcome when the agent ends: until then, and after a failure, it
-// has the outcome of an earlier turn. So look at the error and at the pauses of its snapshot first.
+// its agents, and the last write wins. Such a graph gets the outcome when the agent ends. Until then, and after a
+// failure, the graph has the outcome of an earlier turn, so look at the error and at the pauses of its snapshot first.
 var Result = state.LastWins[Outcome]("agent_result")
 
 // Usage is the total usage of all runs of a thread, as reported by the providers. In a graph
 // that declares the channel, it is the sum over all its agents. A sub-agent that fails adds
-// nothing. What a node of yours spends by [llm.As], [llm.Generate] or [Ask] is not counted: add Usage.Put(usage) to
-// the update of the node. [Outcome] has the usage of one run of one agent. The channel is internal: no client of a
-// server writes it, and results have it only if server.Options.Output names it.
+// nothing. If your own node calls [llm.As], [llm.Generate] or [Ask], the usage is not added: add Usage.Put(usage) to
+// the update of the node. [Outcome] has the usage of one run of one agent. The channel is internal: clients of a
+// server cannot write it, and results have it only if server.Options.Output names it.
 var Usage = state.NewChannel("usage", llm.SumUsage).Internal()
 
 // A Reason is the reason why an agent stopped.
@@ -64,12 +64,10 @@ type Turn struct {
 	Most   int `json:"most"`
 }
 
-// EventName makes package server stream the value under the name "agent_turn", apart from the values of
-// programs.
+// EventName makes package server stream the value as an event "agent_turn". Values of programs are custom events.
 func (Turn) EventName() named.Event { return named.Of[Turn]("agent_turn") }
 
-// EventName makes package server stream the value under the name "agent_outcome", apart from the values of
-// programs.
+// EventName makes package server stream the value as an event "agent_outcome". Values of programs are custom events.
 func (Outcome) EventName() named.Event { return named.Of[Outcome]("agent_outcome") }
 
 // progress is the stored state of a run. Its channel has the agent's name, so that an agent and

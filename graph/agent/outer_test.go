@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-// A graph around an agent that does not declare a channel of the agent is told how to read it.
+// If a graph around an agent does not declare a channel of the agent, the error of a read says how to declare the channel.
 func TestAChannelOfTheAgentAloneIsNotReadOutside(t *testing.T) {
 	t.Parallel()
 	b := graph.New("desk", agent.Messages)
@@ -25,7 +25,7 @@ func TestAChannelOfTheAgentAloneIsNotReadOutside(t *testing.T) {
 	assert.PanicsWithError(t, `state: channel "agent_result": the graph does not have this channel; pass the channel to graph.New, or for an agent to agent.Options.Channels`, func() { agent.Result.Get(snap) })
 }
 
-// A graph around an agent that does not declare the conversation learns which channel to declare.
+// If a graph around an agent does not declare the conversation, the error of the run names the channel to declare.
 func TestAnAgentWithoutMessagesNamesTheChannelToDeclare(t *testing.T) {
 	t.Parallel()
 	b := graph.New("desk")

@@ -137,8 +137,8 @@ func TestChunksOfRun(t *testing.T) {
 	}
 }
 
-// TestAStopIsStreamed proves that clients of a stream get the text of a stop like that of a reply, once and
-// as it is stored.
+// TestAStopIsStreamed proves that if a run is stopped, the stream has the text of the last message once, in chunks
+// like those of a reply, and equal to the stored text.
 func TestAStopIsStreamed(t *testing.T) {
 	t.Parallel()
 	closed := agent.Middleware{Name: "hours", BeforeModel: func(context.Context, agent.Run) (state.Update, error) {
@@ -166,7 +166,7 @@ func TestAStopIsStreamed(t *testing.T) {
 	}
 }
 
-// A message that cannot be streamed as a reply ends a run, too.
+// The message of a Stop may be one that cannot be streamed as a reply, such as a user message.
 func TestAStopMayHaveAnyMessage(t *testing.T) {
 	t.Parallel()
 	message := llm.User("Come back tomorrow.")

@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestStreamedAnswerIsCountedOnce proves that a wrapper of models sees each request of the recipe of the guide once, with the
-// name of its model, and that the chunks of a reply have one id.
+// TestStreamedAnswerIsCountedOnce proves for the recipe of Example_streamedAnswer that a wrapper of models sees each
+// request once, with the name of its model, and that the chunks of a reply have one id.
 func TestStreamedAnswerIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	called := func(name string) llm.Model {

@@ -42,7 +42,7 @@ type SubAgent struct {
 // run concurrently, after its other tool calls have ended or were approved. The stream of the run has the tokens and tool calls of the
 // sub-agent, with its path. Questions of the sub-agent are questions of the thread. A
 // sub-agent that was killed resumes at its last checkpoint. If it fails, the error is the
-// result of the call, unless Options.Tools.OnError decides otherwise. If the conversation goes on
+// result of the call, unless Options.Tools.OnError decides otherwise. If the conversation continues
 // before the sub-agent has ended, the result of the call is an error that says so.
 //
 // A call is an ordinary tool call, so it can require approval.
@@ -201,8 +201,8 @@ func (a *agent) resultOf(s state.View, c llm.ToolCall) (found llm.Message, ok bo
 	return found, ok
 }
 
-// answeredKey is the metadata key that marks the result of a completed handover, and openKey that of a
-// handover whose sub-agent has not ended.
+// The metadata keys of the results of handovers. answeredKey marks the result of a completed handover, and openKey the
+// result of a handover whose sub-agent has not ended.
 const (
 	answeredKey = "handed_back"
 	openKey     = "handed_over"
@@ -220,8 +220,8 @@ func (a *agent) isOpen(m llm.Message) bool {
 	return json.Unmarshal(m.Metadata[openKey], &name) == nil && name == a.name
 }
 
-// unfinished returns an error for each handover that is still open. The model's node waits for every
-// sub-agent, so if it runs, nothing works on such a task any more: the run ended first.
+// unfinished returns an error as the result of each handover that is still open. The model's node waits for every
+// sub-agent. If the node runs and a handover is open, an earlier run ended before the sub-agent did.
 func (a *agent) unfinished(s state.View) (closed []llm.Message) {
 	if len(a.members) == 0 {
 		return nil
@@ -268,7 +268,7 @@ func (m *member) lastAnswer(sub state.View) llm.Message {
 		answer.Status, answer.Parts = llm.StatusError, []llm.Part{llm.Text(strings.TrimSpace(fmt.Sprintf("The agent did not answer: %s %s", r.Reason, r.Problem)))}
 	case r.Reason == Unfit:
 		answer.Status, answer.Parts = llm.StatusError, append(answer.Parts, llm.Text("\n\nThe agent did not give its structured answer: "+r.Problem))
-	case !strings.HasSuffix(text, string(r.Answer)): // the answer was asked for after the reply
+	case !strings.HasSuffix(text, string(r.Answer)): // the model was asked for the answer after its reply
 		answer.Parts = append(answer.Parts, llm.Text("\n\n"+string(r.Answer)))
 	}
 	return answer

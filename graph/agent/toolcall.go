@@ -75,9 +75,9 @@ func (a *agent) callNode() graph.NodeFunc {
 }
 
 // outcomeOfStop returns the outcome of a call whose middleware stopped the run: the outcome that the
-// middleware returned, or the last one of the tool, or an error if there is none. Writes that start a sub-agent or
-// another agent have had no effect yet, so such a call counts as one that was not made. Of another tool, the result and
-// the writes stay, without the next node.
+// middleware returned, or the last outcome of the tool, or an error if there is none. A call that hands over to a
+// sub-agent or another agent gets an error too, because the handover has not taken effect yet. For any other tool, the
+// outcome loses its signals, such as a Goto, and keeps its result and its other writes.
 func (a *agent) outcomeOfStop(c llm.ToolCall, out tools.Outcome, ran *tools.Outcome) tools.Outcome {
 	if out.Message.Role == "" && ran != nil && ran.Message.Role != "" {
 		out = *ran

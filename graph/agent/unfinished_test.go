@@ -84,8 +84,9 @@ func TestHandoverThatDidNotEndIsAnError(t *testing.T) {
 	}
 }
 
-// TestStopKeepsTheResultOfAToolThatRan proves that a middleware which stops the run after the tool does not lose the
-// result, with the outcome that it returns and without one, and that a tool that failed is not called unused.
+// TestStopKeepsTheResultOfAToolThatRan proves that a call keeps its result if a middleware stops the run after the tool
+// has run, whether the middleware returns an outcome or not. If the tool failed, the result does not say that the tool
+// was not called.
 func TestStopKeepsTheResultOfAToolThatRan(t *testing.T) {
 	t.Parallel()
 	stop := agent.Stop(llm.Assistant("done"))
@@ -120,8 +121,8 @@ func TestStopKeepsTheResultOfAToolThatRan(t *testing.T) {
 	}
 }
 
-// TestStopKeepsTheResultOfAToolThatGoesElsewhere proves that a tool which ran and names the next node has its result and
-// its other writes if a middleware stops the run, and that the run does not go to this node.
+// TestStopKeepsTheResultOfAToolThatGoesElsewhere proves for a tool that returns a Goto or a Send: if a middleware stops
+// the run, the result and the other writes of the tool are stored, and the target does not run.
 func TestStopKeepsTheResultOfAToolThatGoesElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, next := range map[string]state.Write{"goto": graph.Goto(agent.ModelNode), "send": graph.SendOver(agent.ToolsNode)} {
@@ -146,8 +147,8 @@ func TestStopKeepsTheResultOfAToolThatGoesElsewhere(t *testing.T) {
 	}
 }
 
-// TestStopEndsACallThatItsMiddlewareAnswered proves that a stream tells the end of a call whose middleware stopped the
-// run with an outcome of its own, without the tool.
+// TestStopEndsACallThatItsMiddlewareAnswered proves that the stream has the end of a call if its middleware did not call
+// the tool, and stopped the run with an outcome of its own.
 func TestStopEndsACallThatItsMiddlewareAnswered(t *testing.T) {
 	t.Parallel()
 	m := agent.Middleware{WrapTool: func(_ context.Context, c agent.ToolCall, _ agent.ToolFunc) (tools.Outcome, error) {

@@ -16,9 +16,9 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// An answer that cannot be read leaves the question open: that of an approval and that of a tool, in an
-// agent, in a sub-agent, and in an agent that is a subgraph. The model does not learn of it, a call that
-// was approved stays approved, and after a right answer the run continues.
+// After an answer that cannot be read, the question stays open. This holds for the question of an approval and the
+// question of a tool, in an agent, in a sub-agent, and in an agent that is a subgraph. The model does not see the
+// error, an approved call stays approved, and after a valid answer the run continues.
 func TestAnUnreadableAnswerLeavesTheQuestionOfAToolOpen(t *testing.T) {
 	t.Parallel()
 	size := graph.NewInterrupt[string, int]("size")

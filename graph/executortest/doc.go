@@ -1,7 +1,7 @@
 // Package executortest is the conformance suite of [graph.Executor].
 //
-// The tests of an executor run the suite. The harness connects the two ends of a queue: what the
-// executor passes on reaches the function run, in a worker.
+// The tests of an executor run the suite. The harness connects the two ends of a queue: a worker
+// calls the function run with each set of tasks that the executor passes on.
 //
 //	func TestExecutor(t *testing.T) {
 //		executortest.Run(t, executortest.Harness{

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestGoroutinesPassTheSuite proves the promises of graph.RunTasks for an executor that runs each
-// two tasks in a goroutine of this process.
+// TestGoroutinesPassTheSuite proves that an executor passes the suite if it splits each set into sets of
+// two tasks, and calls RunTasks for each in a goroutine of this process.
 func TestGoroutinesPassTheSuite(t *testing.T) {
 	t.Parallel()
 	executortest.Run(t, executortest.Harness{Start: func(_ testing.TB, run executortest.RunFunc) graph.Executor {

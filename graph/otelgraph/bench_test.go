@@ -19,9 +19,9 @@ type discard struct{}
 func (discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
 func (discard) Shutdown(context.Context) error                             { return nil }
 
-// BenchmarkSupersteps measures a loop of two nodes, like W1 of the benchmarks, without hooks, with
-// spans that are not sampled or one of ten, and with all spans. The difference to "off" is the
-// cost of tracing; each superstep has two spans and one measurement.
+// BenchmarkSupersteps measures a loop of two nodes, like W1 of the benchmarks, without hooks ("off"),
+// and with hooks at three sampling rates: no run, one run of ten, and every run. The difference to
+// "off" is the cost of tracing. Each superstep has two spans and one measurement.
 func BenchmarkSupersteps(b *testing.B) {
 	const steps = 1001
 	count := state.Sum[int]("count")

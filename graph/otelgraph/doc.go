@@ -23,12 +23,12 @@
 //     1.41. Other names begin with "weft.". The page docs/observability.md lists them.
 //   - Texts of messages, and arguments and results of tools, are recorded only with
 //     [Options.Content].
-//   - A run that answers a question has a link to the run that asked it, and its task a link to the
-//     task that asked. The links work in any process: the context of the span is stored with the
+//   - A run that answers a question has a link to the run that asked it, and its task has a link to
+//     the task that asked. The links work in any process: the context of the span is stored with the
 //     question, by [graph.Once]. It is stored only if the span was sampled.
-//   - Models are traced that are asked by [llm.Stream] or a function that uses it, such as
-//     [llm.Generate]; tools that package tools runs. Call them with the context of the node. Each
-//     model that an [llm.Fallback] asks has a span.
+//   - A model is traced if a node asks it by [llm.Stream] or a function that uses it, such as
+//     [llm.Generate], and a tool if package tools runs it. Call these functions with the context of
+//     the node. Each model that an [llm.Fallback] asks has a span.
 //   - Without a provider of OpenTelemetry nothing is recorded. Exporters belong to the program.
 //
 // A [Telemetry] is safe for concurrent use by any number of graphs.

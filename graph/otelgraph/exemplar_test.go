@@ -12,9 +12,8 @@ import (
 	"github.com/weft-go/weft/llm/llmtest"
 )
 
-// TestMeasurementsHaveExemplars proves that the measurements of a sampled run lead to its trace: that of
-// a run to the span of the run, that of a superstep to the superstep, and that of a request to the
-// request of the model.
+// TestMeasurementsHaveExemplars proves that the durations of a sampled run, of its superstep and of its model request
+// have exemplars, each with the ids of the span of the run, the superstep or the request.
 func TestMeasurementsHaveExemplars(t *testing.T) {
 	t.Parallel()
 	r := record(otelgraph.Options{})

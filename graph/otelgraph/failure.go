@@ -79,8 +79,8 @@ func kindOf(err error) string {
 	}
 }
 
-// outcomeOf returns the outcome of a run, superstep, task, request or tool call that ended with err.
-// One that was stopped from outside has not failed; one that took too long has.
+// outcomeOf returns the outcome of a run, superstep, task, request or tool call that ended with err. If it
+// was cancelled, drained, superseded or rolled back, it counts as cancelled. After a timeout, it counts as failed.
 func outcomeOf(ctx context.Context, err error, paused bool) string {
 	switch {
 	case err == nil && paused:

@@ -70,7 +70,7 @@ func tree(spans tracetest.SpanStubs, keys ...attribute.Key) []string {
 			byLine[line] = append(byLine[line], s.SpanContext.SpanID())
 		}
 		if !slices.ContainsFunc(children, func(line string) bool { return !strings.HasPrefix(line, indent+"task ") }) {
-			slices.Sort(children) // they run at once
+			slices.Sort(children) // the tasks run concurrently
 		}
 		for _, line := range children { // spans with equal lines have equal subtrees in these tests
 			lines = append(lines, line)

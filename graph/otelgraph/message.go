@@ -115,7 +115,8 @@ func definitionsJSON(specs []llm.ToolSpec) string {
 	return jsonOf(out)
 }
 
-// jsonOf returns a value as JSON, and the error if there is one: a span must not fail a run.
+// jsonOf returns a value as JSON. If the value cannot be encoded, it returns the text of the error, since a span must
+// not fail a run.
 func jsonOf(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -29,8 +29,8 @@ const (
 	questionKey  = attribute.Key("weft.question")
 )
 
-// The kinds of spans by the conventions of OpenInference, for backends such as Phoenix. They derive
-// the kinds of other spans from gen_ai.operation.name.
+// The kinds of spans by the conventions of OpenInference, for backends such as Phoenix. Such a backend
+// derives the kinds of all other spans from gen_ai.operation.name.
 var (
 	kindAgent = attribute.String("openinference.span.kind", "AGENT")
 	kindChain = attribute.String("openinference.span.kind", "CHAIN")
@@ -86,7 +86,7 @@ func newInstruments(m metric.Meter) *instruments {
 
 // ObserveOpenPauses reports the number of paused threads as the metric weft.pauses.open. The
 // function count is called for each collection of metrics. It usually asks the store, which knows
-// the threads of all processes, so register it in one process only. The error is that of the
+// the threads of all processes, so register it in one process only. The error comes from the
 // meter.
 func (t *Telemetry) ObserveOpenPauses(count func(context.Context) (int64, error)) error {
 	_, err := t.meter.Int64ObservableGauge("weft.pauses.open", metric.WithUnit("{pause}"),

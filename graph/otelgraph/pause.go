@@ -40,8 +40,8 @@ func storeMark(ctx context.Context, n int, m mark) {
 	_, _ = graph.Once(ctx, markKey(n), func(context.Context) (mark, error) { return m, nil })
 }
 
-// unsampled returns the function for the end of a task without a span. If the task asks again, it
-// adds an empty mark, so that the next run is not linked to the pause before.
+// unsampled returns the function for the end of a task without a span. If a resumed task pauses again,
+// the function adds an empty mark, so that the next run is not linked to an earlier pause.
 func unsampled(ctx context.Context, resumed bool) func(graph.Outcome) {
 	if !resumed {
 		return nil

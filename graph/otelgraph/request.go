@@ -12,8 +12,9 @@ import (
 // waitedKey is the context key of the time for which a run waited.
 type waitedKey struct{}
 
-// SaveTrace returns the trace of a request, for the option SaveTrace of a server. It is the span of
-// a handler around the server, such as that of otelhttp, and otherwise the trace of the headers.
+// SaveTrace returns the trace context of a request, for the option SaveTrace of a server. It takes the
+// trace context from the span of a handler around the server, such as a handler of otelhttp. Without a
+// span, it takes the trace context from the headers.
 func (t *Telemetry) SaveTrace(r *http.Request) map[string]string {
 	ctx := r.Context()
 	if !trace.SpanContextFromContext(ctx).IsValid() {

@@ -18,20 +18,20 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// activeKey is the context key of the run of a graph that is no subgraph.
+// activeKey is the context key of the activeRun. A subgraph has the activeRun of its outermost graph.
 type activeKey struct{}
 
 // An activeRun is a run in progress.
 type activeRun struct {
 	telemetry *Telemetry
 	span      trace.Span
-	worker    bool // the run is elsewhere, and the span belongs to the caller of RunTasks
+	worker    bool // RunTasks runs tasks of a run of another process; span belongs to its caller
 
 	mu     sync.Mutex
 	linked map[string]bool // the traceparents to which the span has links
 }
 
-// enter returns the context of the run. The argument outer is the run whose node calls this one, or nil.
+// enter returns the context of the run. The argument outer is the run whose node starts this run, or nil.
 func (a *activeRun) enter(ctx context.Context, outer *activeRun) context.Context {
 	ctx = context.WithValue(ctx, activeKey{}, a)
 	if outer == nil || outer.telemetry != a.telemetry { // else the wrappers are in the context
@@ -155,8 +155,8 @@ func (t *Telemetry) step(ctx context.Context, r graph.Running) (context.Context,
 	}
 }
 
-// task is the hook of a task. In a worker of an executor, the run is elsewhere: the span of the caller of RunTasks is
-// in its place, which may be in another process, or the task begins a trace if there is none.
+// task is the hook of a task. In a worker of an executor, the context has no run. The parent of the task's span is then
+// the span of the caller of RunTasks, which may be a span of another process. Without such a span, the task begins a trace.
 func (t *Telemetry) task(ctx context.Context, r graph.Running) (context.Context, func(graph.Outcome)) {
 	around := trace.SpanFromContext(ctx)
 	first := false // whether no span of this process is around the task

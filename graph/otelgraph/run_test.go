@@ -85,8 +85,8 @@ func TestSpansNestInSubgraphsAndParallelTasks(t *testing.T) {
 }
 
 // TestResumeIsLinkedToItsPause proves that a run which answers a question has a link to the run
-// that asked it, and the task to its task, also in a subgraph, after a second question of the same
-// task, and in another process.
+// that asked it, and that the task has a link to its own span in that run. This holds in a subgraph,
+// after a second question of the same task, and in another process.
 func TestResumeIsLinkedToItsPause(t *testing.T) {
 	t.Parallel()
 	ask := graph.NewInterrupt[string, string]("ask")

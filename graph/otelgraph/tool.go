@@ -13,7 +13,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// errResult is the error of a tool that returned a result which says that it failed.
+// errResult is the recorded error of a tool whose result has Failed set.
 var errResult = errors.New("the tool reported a failure")
 
 // tool runs a tool in a span.

@@ -45,7 +45,7 @@ func TestTasksInAWorkerAreTraced(t *testing.T) {
 	}
 	type enter func(context.Context, trace.Span) context.Context
 	for name, tt := range map[string]struct {
-		job  enter // gives the worker a span
+		job  enter // returns the context of the worker with the given span; nil for no span
 		want []string
 	}{
 		"below a span": {trace.ContextWithSpan, below},
@@ -132,7 +132,8 @@ func TestTasksInAWorkerAreSampled(t *testing.T) {
 	assert.Empty(t, exporter.GetSpans())
 }
 
-// newOuter returns a graph whose tasks run is given, with another build of the graph. A subgraph asks a model and a person.
+// newOuter returns a graph with an executor that calls run for each set of tasks, with the worker's build of the graph. Its
+// subgraph asks a model and then a person.
 func newOuter(t *testing.T, telemetry *otelgraph.Telemetry, asked *graph.Interrupt[string, string], run func(context.Context, *graph.Graph, graph.TaskSet) error) *graph.Graph {
 	t.Helper()
 	inner := graph.New("inner", text)

@@ -123,7 +123,7 @@ func (o Options) defaults() agent.Options {
 		a.MaxTurns = defaultTurns
 	}
 	if a.Tools.Timeout == 0 && o.Runner != nil {
-		a.Tools.Timeout = 10 * time.Minute // the Runner ends commands before
+		a.Tools.Timeout = 10 * time.Minute // the Runner ends commands earlier
 	}
 	if a.Tools.MaxText == 0 {
 		a.Tools.MaxText = maxResult // long results are moved to files
@@ -142,7 +142,7 @@ func (o Options) subAgent(model llm.Model, s SubAgent) (*graph.Graph, error) {
 	a := o.defaults()
 	a.System, a.Use = s.System, slices.Concat(o.shared(model), s.Use)
 	a.Answer, a.Messages, a.Channels, a.Graph = agent.Structure{}, nil, nil, graph.Options{}
-	a.Tools.Approval.Rule = tools.Rule{} // it may name tools that the sub-agent does not have
+	a.Tools.Approval.Rule = tools.Rule{} // the rule may name tools that the sub-agent does not have
 	return agent.New(s.Name, model, set, a)
 }
 

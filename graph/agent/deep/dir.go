@@ -21,9 +21,9 @@ import (
 // Dir returns the files of a folder. Names cannot leave the folder: "..", absolute names and symbolic
 // links to places outside are refused, even if a link is changed during a call ([os.Root]). Hard links and
 // mounts inside the folder are followed. Only regular files are read and listed. Lists leave out files
-// whose names are errors in the tools, and folders that the program may not read. The agent changes the
-// folder at once: a fork of the thread does not undo it. Close the root when no run uses the files any
-// more.
+// whose names the tools refuse, and folders that the program may not read. The agent changes the
+// folder at once: a fork of the thread does not undo a change. Close the root when no run uses the files
+// any more.
 //
 // A write replaces the whole file: it writes a temporary file in the same folder and renames it.
 // Edits of one file at the same time are made one after another, and none is lost.

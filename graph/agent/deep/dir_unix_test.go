@@ -233,8 +233,8 @@ func TestDirHasALimitOfFiles(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A folder that has names that the tools cannot use is listed and searched without these names. Each
-// line of a list is one file.
+// Lists and searches of a folder leave out names that the tools cannot use. Each line of a list is
+// one file.
 func TestDirLeavesOutUnusableNames(t *testing.T) {
 	t.Parallel()
 	root, dir, _ := openDir(t)
@@ -243,7 +243,7 @@ func TestDirLeavesOutUnusableNames(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("hello\n"), 0o644))
 	}
 	locked := filepath.Join(dir, "locked")
-	require.NoError(t, os.Chmod(locked, 0)) // root reads it all the same
+	require.NoError(t, os.Chmod(locked, 0)) // the user root can read the folder anyway
 	t.Cleanup(func() { assert.NoError(t, os.Chmod(locked, 0o700)) })
 	call := callTools(t, deep.FileTools(deep.Dir(root)))
 	for _, c := range []llm.ToolCall{

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// short cuts off a text after a length in bytes.
+// short returns a text cut off after length bytes, with a note of the number of missing bytes.
 func short(text string, length int) string {
 	if len(text) <= length {
 		return text
@@ -15,7 +15,7 @@ func short(text string, length int) string {
 }
 
 // piece returns up to most bytes of a line, from a column. If the line is longer, a note gives the
-// offset and column at which to continue. The offset is the number of lines before.
+// offset and column at which to continue. The offset is the number of lines before this line.
 func piece(line string, offset, column, most int) string {
 	begin := boundary(line, column)
 	end := boundary(line, begin+most)

@@ -72,7 +72,7 @@ func (p Process) Run(ctx context.Context, command string) (Output, error) {
 		return Output{}, fmt.Errorf("deep: starting a command: %w", err)
 	}
 	err := cmd.Wait()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes in the background; it fails if there are none
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // kill background processes; fails if there are none
 	text, dropped := out.text()
 	result := Output{Text: text, Code: cmd.ProcessState.ExitCode(), Dropped: dropped}
 	_, failed := errors.AsType[*exec.ExitError](err)

@@ -273,6 +273,6 @@ func TestManyEditsOfALargeFileStayCheap(t *testing.T) {
 	got, err := deep.State().Read(t.Context(), snap, "/big")
 	require.NoError(t, err)
 	assert.Equal(t, fmt.Sprintf("edit %d.", last)+text, got)
-	// Each edit makes at most 64 texts of 100 kB, once.
+	// An edit makes at most 64 texts of 100 kB. The limit is 80 texts for each edit.
 	assert.Less(t, (after.TotalAlloc-before.TotalAlloc)>>20, uint64(last*100_000*80>>20))
 }

@@ -138,7 +138,7 @@ func (t fileTools) list(ctx context.Context, in listIn) (string, error) {
 	return entries(lines, "The folder has no files."), nil
 }
 
-// entries joins lines, up to a limit. It returns none if there are no lines.
+// entries joins lines, up to a limit. Without lines, it returns the text in the argument none.
 func entries(lines []string, none string) string {
 	if len(lines) == 0 {
 		return none

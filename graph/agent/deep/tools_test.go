@@ -235,7 +235,7 @@ func TestSkillsAreDescribed(t *testing.T) {
 	assert.Contains(t, prompt, "- empty: This skill cannot be used: the front matter of SKILL.md needs a name and a description")
 }
 
-// brokenFiles are files, some of which cannot be read.
+// brokenFiles is a Files in which some files cannot be read.
 type brokenFiles struct {
 	deep.Files
 	broken map[string]error

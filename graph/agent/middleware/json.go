@@ -36,7 +36,7 @@ func mapStrings(value any, change func(string) string) any {
 		}
 	case map[string]any:
 		out := make(map[string]any, len(v))
-		for _, key := range slices.Sorted(maps.Keys(v)) { // the order numbers the placeholders
+		for _, key := range slices.Sorted(maps.Keys(v)) { // placeholders are numbered in this order
 			out[change(key)] = mapStrings(v[key], change)
 		}
 		return out
