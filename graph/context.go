@@ -23,8 +23,8 @@ type Running struct {
 	// Attempt counts the runs of the node under node.Retry, from 1. If one Retry is inside
 	// another, Attempt is the number of the inner one.
 	Attempt int
-	// Resumed says that an earlier run stored something of the task: a question, a failure or a
-	// result of Once.
+	// Resumed says that an earlier run stored a question, a failure or a result of Once of the
+	// task.
 	Resumed bool
 }
 

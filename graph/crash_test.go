@@ -349,8 +349,8 @@ func (r *crashRun) countKill(here map[string]bool) {
 	}
 }
 
-// history returns the checkpoints of the root graph, oldest first. It removes the
-// checkpoints that the store has from put.
+// history returns the checkpoints of the root graph, oldest first. It removes from put the
+// ids of all checkpoints that it finds in the store.
 func (r *crashRun) history() []checkpoint.Checkpoint {
 	var out []checkpoint.Checkpoint
 	for c, err := range r.store.List(r.t.Context(), checkpoint.Query{Thread: r.id, AllNamespaces: true}) {

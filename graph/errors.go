@@ -155,9 +155,9 @@ func recoverPanic(err *error) {
 }
 
 // panicLocation returns the file and line of the panic that a deferred call of
-// recoverPanic handles. It is the first stack frame of the user's code above the frames of
-// package runtime. If Weft alone runs between the panic and the engine, it is the first
-// frame.
+// recoverPanic handles. It searches the frames between the panic and the engine, innermost
+// first, and returns the first frame that is not in Weft's code. If all are in Weft's code, it
+// returns the innermost.
 func panicLocation() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])

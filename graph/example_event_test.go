@@ -79,7 +79,7 @@ func ExampleEvent() {
 	// 1 run ends, done: false
 }
 
-// The channels of the graph read what one task wrote, without the rest of the state.
+// NewView makes a state of the update of one task. The channels of the graph read the written values from it.
 func ExampleTaskFinished_update() {
 	total, notes := state.Sum[int]("total"), state.Append[string]("notes")
 

@@ -136,8 +136,8 @@ func ExampleInterrupt_Answer() {
 	// true
 }
 
-// A node that asks several questions gives each of them a key. Both are open at once,
-// because the node asks both before it returns. They can be answered in any order.
+// A node that asks several questions gives each of them a key. The node asks two questions
+// before it returns, so both are open at the same time. They can be answered in any order.
 func ExampleInterrupt_WaitKey() {
 	booking := state.Last[string]("booking")
 	ask := graph.NewInterrupt[string, string]("ask")

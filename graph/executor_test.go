@@ -164,8 +164,8 @@ func TestStoredResultOfRemoteTask(t *testing.T) {
 	assert.True(t, snap.Tasks[1].Finished)
 }
 
-// TestStoredResultInRemoteSubgraph proves that the result of a task inside a subgraph is stored as a whole too, so that
-// the results of two workers cannot mix.
+// TestStoredResultInRemoteSubgraph proves that a worker also stores the result of a task inside a subgraph as one write,
+// so that the results of two workers cannot mix.
 func TestStoredResultInRemoteSubgraph(t *testing.T) {
 	t.Parallel()
 	store := memcheckpoint.New(memcheckpoint.Options{})

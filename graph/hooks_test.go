@@ -242,8 +242,8 @@ func TestHookOfTaskMayStore(t *testing.T) {
 	assert.Equal(t, []string{snap.Run}, found)
 }
 
-// TestHooksOfFlow proves that the tasks of a flow call the hook, and not again when their
-// result is stored.
+// TestHooksOfFlow proves that a task of a flow calls the hook Task, inside the call for the
+// node of the flow.
 func TestHooksOfFlow(t *testing.T) {
 	t.Parallel()
 	var log hookLog

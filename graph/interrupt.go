@@ -16,13 +16,13 @@ import (
 // is the type of its prompt, and A the type of its answer. Declare it as a package
 // variable. It is safe for concurrent use.
 //
-// Package server sends the JSON schema of A with the question in the state and the stream of a thread, and its pages make a form
-// of it, unless interrupts of one name have several types of answers.
+// Package server adds the JSON schema of A to the question in the state and the stream of a thread, and its pages show a form
+// for the schema. If interrupts of one name have different types of answers, there is no schema and no form.
 //
 // If the JSON of a prompt is an object with the JSON schema of the answers in the field "schema", package server sends
-// this schema instead, and it and the command weft refuse an answer that does not fit. The form begins
+// this schema instead. The server and the command weft then refuse an answer that does not fit. The form begins
 // with the answer in the field "default". Answer does not read these fields. Give P a field of the type
-// [encoding/json.RawMessage] for the schema, so that it is stored unchanged.
+// [encoding/json.RawMessage] for the schema, so that the schema is stored unchanged.
 //
 //	var Approve = graph.NewInterrupt[Order, bool]("approve")
 //
@@ -118,15 +118,15 @@ func (i *Interrupt[P, A]) Open(s *Snapshot) ([]OpenQuestion[P], error) {
 }
 
 // Answer returns the answer to an open question, as input of the thread's next run.
-// A run may be given any number of answers. If its input is answers only, tasks with
+// The input of a run may have any number of answers. If the input has nothing else, tasks with
 // other open questions keep waiting. An id that is not open in the thread is an
 // [ErrNoQuestion].
 //
 // An answer that does not decode into A, has a field that A does not have, or is null
 // where A has no nil, fails the node and the nodes around its subgraph, even if they
-// handle the error. The question is open again, and the thread waits for it. If A has
-// UnmarshalJSON, it decides which fields an answer may have. A field that is null or missing
-// is the zero value. In later runs, fields that A no longer has are ignored.
+// handle the error. The question is open again, and the thread waits for an answer. If A has
+// UnmarshalJSON, this method decides which fields an answer may have. A field that is null or
+// missing is the zero value. In later runs, fields that A no longer has are ignored.
 func (i *Interrupt[P, A]) Answer(id string, answer A) state.Write {
 	data, err := jsonform.Marshal(answer)
 	if err != nil {

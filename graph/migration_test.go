@@ -405,8 +405,8 @@ func TestMigrationKeepsIdempotencyKeys(t *testing.T) {
 	})
 }
 
-// TestMigratedChannelsKeepValues proves that values, stored results, sends and subgraphs of a
-// thread have renamed channels under their new names.
+// TestMigratedChannelsKeepValues proves that renamed channels keep their values in the state of
+// a thread, in stored results, in sends and in subgraphs.
 func TestMigratedChannelsKeepValues(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for _, mode := range modes {

@@ -21,10 +21,11 @@ type Info struct {
 	Step int `json:"step"`
 	// Source says why the checkpoint was made.
 	Source checkpoint.Source `json:"source,omitempty"`
-	// Run is the id of the run that wrote it. Version is [Options.Version] of its graph.
+	// Run is the id of the run that wrote the checkpoint. Version is the [Options.Version] of the graph
+	// of that run.
 	Run     string `json:"run,omitempty"`
 	Version string `json:"version,omitempty"`
-	// Time is when it was stored.
+	// Time is the time at which the checkpoint was stored.
 	Time time.Time `json:"time"`
 	// Metadata is the metadata of [RunOptions].
 	Metadata map[string]string `json:"metadata,omitempty"`
@@ -69,9 +70,9 @@ func (s *Snapshot) Done() bool { return len(s.Next) == 0 && len(s.Tasks) == 0 }
 type Task struct {
 	ID   string `json:"id"`
 	Node string `json:"node"`
-	// Finished says that its result is stored; it does not run again.
+	// Finished says that the result of the task is stored, so the task does not run again.
 	Finished bool `json:"finished,omitempty"`
-	// Err is the text of its last failure.
+	// Err is the text of the last failure of the task.
 	Err string `json:"error,omitempty"`
 	// Namespace is the namespace of the checkpoints of the task's subgraph, if any.
 	Namespace string `json:"namespace,omitempty"`

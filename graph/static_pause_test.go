@@ -133,8 +133,8 @@ func TestPauseAfterIsNotSkippedByACrash(t *testing.T) {
 	})
 }
 
-// TestDrainedRunPauses proves that a run that is drained and reaches a static pause pauses: the next
-// run would ignore the pause of a run that was only drained.
+// TestDrainedRunPauses proves that if a run is drained in the superstep before a static pause, the run ends
+// with the pause and without ErrDrained, and the next run resumes after the pause.
 func TestDrainedRunPauses(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		ctx, drain := context.WithCancelCause(t.Context())

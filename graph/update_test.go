@@ -196,8 +196,8 @@ func TestUpdateWithoutNodeOfPausedThread(t *testing.T) {
 	}
 }
 
-// TestUpdateMakesSentTasksAgain proves that an update with no node makes the tasks of a Send again from the edited state,
-// and that writes beside Continue do not.
+// TestUpdateMakesSentTasksAgain proves that an update with the node "" makes the due tasks of a Send again, from the edited
+// state, and that an edit by writes with Continue does not change these tasks.
 func TestUpdateMakesSentTasksAgain(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for name, c := range map[string]struct {

@@ -136,9 +136,9 @@ func (a *agent) offerAnswer(t *turn, r *llm.Request) {
 	}
 }
 
-// readAnswer returns the structured answer of a reply that only calls the answer tool, and
-// changes the reply: the answer as text replaces the call. It returns nil for any other
-// reply, if the answer does not fit, and in the last turn.
+// readAnswer returns the structured answer if a reply calls only the answer tool and the answer
+// fits. It then replaces the call in the reply by the answer as text. It returns nil for any other
+// reply, for a filtered reply, in the last turn, and if the request did not offer the tool.
 func (a *agent) readAnswer(t *turn, reply *llm.Message) json.RawMessage {
 	if len(reply.ToolCalls) != 1 || !a.isAnswer(reply.ToolCalls[0]) || t.last || reply.StopReason == llm.StopFilter || !t.offers(a.answers.spec.Name) {
 		return nil

@@ -44,8 +44,8 @@ type Middleware struct {
 	// ToolNames are names of tools on which the functions depend. If the agent has no such
 	// tool, New returns a [tools.ErrPattern].
 	ToolNames []string
-	// Err is a mistake in the options of the middleware, or nil. New returns it, so that it is found
-	// before the first run.
+	// Err is a mistake in the options of the middleware, or nil. New returns Err, so that the mistake
+	// is found before the first run.
 	Err error
 
 	// BeforeAgent runs once at the start of a run, in a step of its own.
@@ -61,9 +61,9 @@ type Middleware struct {
 	// WrapTool runs around each tool call, including its approval by a person. It also runs for a
 	// call of an unknown tool. It may change the call, call next several times, or return an
 	// outcome without calling next. It does not run for a tool that was not in the request. For a
-	// sub-agent, next hands over the task and does not wait for the answer. If it asks a person
-	// after next, the tool runs again after the answer, so put the effects of the tool into
-	// [graph.Once].
+	// sub-agent, next hands over the task and does not wait for the answer. If WrapTool asks a person
+	// after it has called next, the tool runs again after the person's answer, so put the effects of
+	// the tool into [graph.Once].
 	WrapTool func(ctx context.Context, c ToolCall, next ToolFunc) (tools.Outcome, error)
 	// AfterAgent runs once at the end of a run, in a step of its own. It also runs if the
 	// run was stopped, and does not run if the run failed.

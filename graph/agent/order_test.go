@@ -34,8 +34,8 @@ const (
 type part struct {
 	name string
 	has  map[string]bool
-	// at has the number of the call, from 1, in which a function returns an error. how has the
-	// error.
+	// at has the number of the call in which a function returns an error, counted from 1. The map
+	// how has the error. The keys of both maps are the functions.
 	at  map[string]int
 	how map[string]error
 }
@@ -65,7 +65,7 @@ func randomPart(r *rand.Rand, name string) *part {
 // A tally counts the calls of the functions in one run.
 type tally map[string]int
 
-// next counts a call of a function, and returns the error that the call must return, or nil.
+// next counts a call of a function. It returns the error that the function must return, or nil.
 func (t tally) next(p *part, kind string) error {
 	t[p.name+kind]++
 	if p.at[kind] == t[p.name+kind] {

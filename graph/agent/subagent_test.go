@@ -338,7 +338,8 @@ func (s *countingStore) count(writes []checkpoint.Write) {
 	}
 }
 
-// A sub-agent cannot be nil, have the name of its agent, or a conversation in another channel.
+// New refuses a sub-agent that is nil, that has the name of its caller, or that does not have the channel in
+// SubAgent.Messages.
 func TestSubAgentIsChecked(t *testing.T) {
 	t.Parallel()
 	own := state.Keyed("own", llm.ByID)
@@ -359,7 +360,7 @@ func TestSubAgentIsChecked(t *testing.T) {
 }
 
 // TestStructuredAnswerOfASubAgentIsItsResult proves that the result of a call has the structured answer
-// of the sub-agent, in whichever way it was given, and is an error if there is none.
+// of the sub-agent, given by the answer tool or after a text, and that the result is an error without such an answer.
 func TestStructuredAnswerOfASubAgentIsItsResult(t *testing.T) {
 	t.Parallel()
 	const fits = `{"grade":"good"}`

@@ -137,7 +137,7 @@ func (f *fixture) count(place, what string) int {
 	return n
 }
 
-// wantCount fails the case unless the node ran so many times at the place.
+// wantCount fails the case unless the node ran exactly want times at the place.
 func (f *fixture) wantCount(place, what string, want int) {
 	f.Helper()
 	if got := f.count(place, what); got != want {

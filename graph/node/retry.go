@@ -22,8 +22,8 @@ type RetryPolicy struct {
 	Factor  float64
 	// Max is the maximum wait. Zero means 128 seconds.
 	Max time.Duration
-	// NoJitter makes each wait exactly as long as Initial, Factor and Max say. Otherwise each
-	// wait is random: at least half as long, and at most as long.
+	// NoJitter makes each wait exactly as long as Initial, Factor and Max say. Without NoJitter,
+	// each wait is a random part of this time, at least half of it.
 	NoJitter bool
 	// If reports whether to retry after an error. Nil means after every error except a
 	// panic.

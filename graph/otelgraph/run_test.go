@@ -198,8 +198,8 @@ func TestResumeIsLinkedToItsStaticPause(t *testing.T) {
 	}
 }
 
-// TestUnsampledRunsHaveNoLinks proves that a run whose pause was not sampled has no link, also if an
-// earlier pause of the same task was.
+// TestUnsampledRunsHaveNoLinks proves that a run has no link if the run that paused was not sampled, even
+// if an earlier run that paused in the same task was sampled.
 func TestUnsampledRunsHaveNoLinks(t *testing.T) {
 	t.Parallel()
 	ask := graph.NewInterrupt[string, string]("ask")
@@ -238,8 +238,8 @@ func TestUnsampledRunsHaveNoLinks(t *testing.T) {
 	}
 }
 
-// TestParallelQuestionsAreLinkedToTheirOwnPause proves that a task that keeps waiting while another
-// question is answered is later linked to the run that asked it.
+// TestParallelQuestionsAreLinkedToTheirOwnPause proves that if two tasks ask in one run, and two later runs
+// answer one question each, both later runs have a link to the run that asked.
 func TestParallelQuestionsAreLinkedToTheirOwnPause(t *testing.T) {
 	t.Parallel()
 	r := record(otelgraph.Options{})

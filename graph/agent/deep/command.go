@@ -22,7 +22,7 @@ type Output struct {
 	Text string
 	// Code is the exit code; -1 if a signal ended the command.
 	Code int
-	// Dropped is the number of bytes at the beginning of the output that Text does not have.
+	// Dropped is the number of bytes that were dropped at the beginning of the output.
 	Dropped int
 }
 

@@ -31,7 +31,7 @@ func modelFunc(reply func(r llm.Request) llmtest.Reply) llm.Model {
 	})
 }
 
-// callTools returns a function. It makes an agent call tools in one reply, and returns the
+// callTools returns a function that makes an agent call tools in one reply, and returns the
 // answers. All calls belong to one thread.
 func callTools(t *testing.T, use ...agent.Middleware) func(calls ...llm.ToolCall) []llm.Message {
 	t.Helper()

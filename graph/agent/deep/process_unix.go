@@ -27,8 +27,8 @@ type Process struct {
 	// one minute. When a command ends, the remaining processes of its group are killed too. A process
 	// that starts a new session, for example with setsid, is not killed.
 	Timeout time.Duration
-	// MaxOutput is the number of bytes of the output that are kept, the last ones. Zero means
-	// 30,000.
+	// MaxOutput is the maximum number of bytes of output. Of a longer output, only the end is kept.
+	// Zero means 30,000.
 	MaxOutput int
 	// MaxMemory is the limit of the address space of each process, in bytes, on systems that have
 	// such a limit. Zero means 4 GiB. A negative number means no limit.

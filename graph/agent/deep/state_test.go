@@ -101,7 +101,7 @@ func TestManyEditsOfAFile(t *testing.T) {
 	assert.Equal(t, "1\t"+text(100), call(toolCall(deep.ReadTool, map[string]any{"file_path": "a"}))[0].Text())
 }
 
-// Files are in the thread: another process reads them, and a fork has its own.
+// Files are stored in the thread: another process can read them, and a fork has its own files.
 func TestStateFilesAreInTheThread(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "deep.db")

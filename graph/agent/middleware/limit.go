@@ -138,8 +138,8 @@ type Spending struct {
 // Budget stops a run before the next model call when the budget is spent. The call that exceeds
 // the budget is still paid, so the overrun is at most one call.
 //
-// A reply whose usage the provider does not report counts as nothing: then limit the calls too, with
-// [CallLimit]. [agent.Outcome] has the text of the stop as its Problem.
+// If the provider does not report the usage of a reply, the reply counts as zero. With such a provider, limit
+// the calls too, with [CallLimit]. The Problem of [agent.Outcome] is the text of the stop.
 //
 // The usage of concurrent sub-agents counts only after all of them have ended, so until then they
 // can exceed a budget of the thread.

@@ -65,7 +65,7 @@ func TestToolLimitRefusesFurtherCalls(t *testing.T) {
 	}, roles(snap))
 }
 
-// A limit and a retry of a tool apply to the calls that invoke it by invoke_tool.
+// A limit and a retry of a tool also apply to calls of the tool through invoke_tool.
 func TestMiddlewareOfANamedToolSeesInvokedTools(t *testing.T) {
 	t.Parallel()
 	ran := 0

@@ -80,9 +80,9 @@ func validIBAN(text string) bool {
 // reply has the placeholders. The system prompt, images and files are not changed.
 // The placeholder of a number is a string.
 //
-// The detectors run in order. A detector does not search the placeholders of the detectors before
-// it. If a message already has the text of a placeholder, the next number is used, so such a text
-// stays unchanged.
+// The detectors run in order. A detector does not search the placeholders of earlier detectors. If a
+// message already has the text of a placeholder, Redact takes the next number, so that the text stays
+// unchanged.
 //
 // The middleware before Redact in Options.Use sees the values, and so do the models of [Shorten] and
 // [SelectTools] there. Sub-agents see the values too: give each sub-agent a Redact. Do not put Redact
@@ -118,7 +118,7 @@ func RedactReplies(detectors ...Detector) agent.Middleware {
 	}}
 }
 
-// checkDetectors returns an error for a detector that finds nothing.
+// checkDetectors returns an error for a detector without a pattern.
 func checkDetectors(detectors []Detector) error {
 	for i, d := range detectors {
 		if d.Pattern == nil {
