@@ -76,6 +76,7 @@ func randomCondition(r *rand.Rand) driver.Condition {
 }
 
 // For random metadata and conditions, the database selects the facts that Match accepts.
+// WEFT_CONDITIONS sets the number of conditions.
 func TestConditionsMatch(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -93,8 +94,9 @@ func TestConditionsMatch(t *testing.T) {
 	}
 	_, err := store.Apply(ctx, ann, changes)
 	require.NoError(t, err)
+	conditions := count(t, "WEFT_CONDITIONS", 500)
 	asked, held := 0, 0
-	for asked < 1500 {
+	for asked < conditions {
 		c := randomCondition(r)
 		if c.Validate() != nil {
 			continue
