@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the picture of the README again")
 
-// The picture of the README is what the program prints. With -update the test draws it.
+// The picture of the README shows the output of the program. With -update the test writes the picture.
 func TestPictureOfTheReadme(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)

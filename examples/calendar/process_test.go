@@ -27,7 +27,7 @@ type folder struct {
 	env []string
 }
 
-// soon is a calendar whose events are in the next days, whenever that is.
+// soon returns the calendar johns with its events moved to two days from now.
 func soon() string {
 	day := time.Now().AddDate(0, 0, 2).Format("20060102")
 	return strings.NewReplacer("20261124", day, "20261125", day).Replace(johns)
@@ -162,7 +162,7 @@ func TestKilled(t *testing.T) {
 				planned := f.killed(at, thread, "delete the meeting with John and then send a mail to ann@example.com saying sorry")
 				question := f.settle(thread)
 				if !strings.Contains(question, "Confirm? (yes/no)") && planned {
-					// It was killed before anything was stored: send the request again.
+					// The program was killed before it stored anything: send the request again.
 					question = f.mine("-thread", thread, "-drop", "delete the meeting with John and then send a mail to ann@example.com saying sorry")
 				}
 				if !strings.Contains(question, "Confirm? (yes/no)") {
@@ -210,7 +210,7 @@ func (f *folder) killed(line int, thread, text string) bool {
 	lines := bufio.NewScanner(out)
 	for range line + 1 {
 		if !lines.Scan() {
-			_ = cmd.Wait() // it ended by itself
+			_ = cmd.Wait() // the program ended before that line
 			return false
 		}
 	}

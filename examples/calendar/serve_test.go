@@ -55,7 +55,7 @@ func (s *site) ask(method, path, body string) (int, string) {
 	return res.StatusCode, string(data)
 }
 
-// told is the state of a thread, as the page reads it.
+// told has the parts of a thread's state that the tests read.
 type told struct {
 	Values struct {
 		Final    string `json:"final_response"`

@@ -98,7 +98,7 @@ func TestAStoppedRequestLeavesTheQuestionOpen(t *testing.T) {
 	assert.Equal(t, "Dentist", titles)
 }
 
-// Colours are for terminals, and not for users who set NO_COLOR. Long lines are broken between words.
+// The program writes colours to a terminal only, and not if NO_COLOR is set. It breaks long lines between words.
 func TestColours(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -119,7 +119,7 @@ func TestColours(t *testing.T) {
 func TestTitlesAreShownEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	f.env = append(f.env, onDay+"=2026-11-22T09:00:00Z") // the events are in the week after
+	f.env = append(f.env, onDay+"=2026-11-22T09:00:00Z") // the events are in the week after this day
 	f.write("mine.ics", strings.Replace(johns, "SUMMARY:Dentist", "SUMMARY:Dentist \x1b[2K\x1b[1A\u202egnp.exe\u202c\u009b2K", 1))
 	shown := `Dentist \u001b[2K\u001b[1A\u202egnp.exe\u202c\u009b2K`
 	for _, said := range []string{"when is the dentist?", "cancel the dentist", "no", "what's on my calendar next week?", "cancel the dentist", "yes"} {

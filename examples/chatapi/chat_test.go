@@ -434,7 +434,7 @@ func TestNothingIsKept(t *testing.T) {
 	if got := a.said("ann", first.SessionID); got != "" || len(offered) > 0 {
 		t.Errorf("kept is %q, offered %v", got, offered)
 	}
-	thread := a.thread() // it is in process memory
+	thread := a.thread() // the server keeps it in process memory
 	a.do("POST", "/threads/"+thread+"/runs/wait", input("three"))
 	if r := a.do("GET", "/threads/"+thread+"/state", ""); !strings.Contains(r.body, "I heard three") {
 		t.Errorf("got %s", r.body)

@@ -46,7 +46,7 @@ func child(t *testing.T, folder, pace string, more ...string) (*app, func()) {
 	kill := func() {
 		a.client.CloseIdleConnections()
 		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // it was killed, and says so
+		_ = cmd.Wait()         // the error says that the process was killed
 	}
 	t.Cleanup(kill)
 	if a.url == "" {

@@ -41,7 +41,7 @@ const sales = `id,city,product,amount,day
 5,New York,cup,3,2024-02-05
 `
 
-// app is the program, running, and a client of it.
+// app is a running program with a client.
 type app struct {
 	t       *testing.T
 	url     string

@@ -36,7 +36,7 @@ func (a *app) withFileOf(name string) string {
 var refused = map[string]string{
 	"csv-12":        `I did not understand "last", "our", "profit".`, // there is no profit in the file
 	"csv-14":        `I did not understand "Summe", "nach".`,         // the rules know English only
-	"csv-18":        `I did not understand "when".`,                  // no rule says more of a row
+	"csv-18":        `I did not understand "when".`,                  // no rule answers with another column of the row
 	"csv-20":        `I understood the words, but not "and"`,         // there are two questions
 	"csv-30":        `I did not understand "predict".`,               // no rule predicts
 	"csvanalyst-07": `I did not understand "Vitra".`,                 // a value that the prompt does not list
@@ -132,7 +132,7 @@ func separatedNumber(v any) string {
 	return whole
 }
 
-// The answers to the questions about csvanalyst have the facts of a right answer.
+// Each answer to a question about csvanalyst has the facts of the right answer.
 func TestQuestionsOfFirstUsers(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{

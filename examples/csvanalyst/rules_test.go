@@ -253,7 +253,7 @@ func TestRulesRefuseHalves(t *testing.T) {
 	}
 }
 
-// These files have words that also mean something else to the rules.
+// The words of these files also have another meaning for the rules.
 const (
 	teamsFile   = "team,score,wins,league,status,plan,active,joined,amount\nReds,10,4,A,missing,daily,yes,2024-05-01,$1500\nBlues,30,6,B,open,table,no,2025-01-15,$1800\nGreens,25,5,A,open,daily,yes,2024-02-01,$90\n"
 	storesFile  = "store,total_sales,opened\n1,100,2024-01-05\n2,150,2024-02-10\n3,150,2025-02-11\n"
@@ -269,8 +269,8 @@ func makers() string {
 	return text
 }
 
-// The rules refuse a question that may mean two things, or of which they would ignore a word. Such a question has
-// no want.
+// The rules refuse a question that may mean two things, or in which they would ignore a word. In the table, an empty want
+// stands for a refusal.
 func TestRulesRefuseRatherThanGuess(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})

@@ -180,7 +180,7 @@ func readUntil(t *testing.T, r io.Reader, name string) {
 	t.Fatalf("there was no event %s", name)
 }
 
-// A second request on a busy conversation is refused, and the first one is not disturbed. A client that
+// The server refuses a second request on a busy conversation, and the first one completes. A client that
 // hangs up ends its run, which can be resumed.
 func TestBusyAndHangUp(t *testing.T) {
 	t.Parallel()

@@ -102,11 +102,11 @@ func (s store) serve(t *testing.T, args ...string) *process {
 	return srv
 }
 
-// kill is kill -9.
+// kill kills the process, as kill -9 does.
 func (s *process) kill() {
 	s.client.CloseIdleConnections()
 	_ = s.Process.Kill() // it may have ended
-	_ = s.Wait()         // the error is the kill
+	_ = s.Wait()         // the error says that the process was killed
 }
 
 func (s *process) ask(t *testing.T, method, path, body string) *http.Response {

@@ -34,7 +34,7 @@ func before(change func(state.View) state.Update) graph.Middleware {
 	}
 }
 
-// A decorator changes what a node reads, as WithStatePreHandler does.
+// A decorator changes the state that a node reads, as WithStatePreHandler does.
 func Example_statePreHandler() {
 	name, greeting := state.Last[string]("name"), state.Last[string]("greeting")
 	tidy := before(func(s state.View) state.Update {
@@ -65,7 +65,7 @@ func withTemperature(ctx context.Context, node string, temperature float64) cont
 	})
 }
 
-// An option of one call, for one node of the graph, as with WithChatModelOption and DesignateNode.
+// A call sets an option of one node of the graph, as with WithChatModelOption and DesignateNode.
 func Example_optionOfACall() {
 	text := state.Last[string]("text")
 	model := llmtest.NewScript(llmtest.Say("a draft"), llmtest.Say("a judgement"), llmtest.Say("a draft"), llmtest.Say("a judgement"))

@@ -61,7 +61,7 @@ func exampleCommands(text string) []string {
 	return out
 }
 
-// needs returns what a command needs besides Go, or "".
+// needs returns the requirement of a command besides Go, or "".
 func needs(command string) string {
 	switch {
 	case strings.Contains(command, "…"):

@@ -151,7 +151,7 @@ func projectEnv(t *testing.T, database string) map[string]string {
 	}
 }
 
-// supabase returns a database in the shape of a project's, migrated by this program.
+// supabase returns a database like that of a Supabase project, with the tables of this program.
 func supabase(t *testing.T) string {
 	t.Helper()
 	database := supatest.Database(t, nil)
@@ -231,7 +231,7 @@ func newPlace(t *testing.T, m llm.Model, database string, env map[string]string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = srv.Close(context.Background()) }) // without its backend, if the test has closed that
+	t.Cleanup(func() { _ = srv.Close(context.Background()) }) // the error may be that the test has closed the backend
 	served := httptest.NewServer(p.Handler())
 	p.url = served.URL
 	t.Cleanup(func() {

@@ -97,7 +97,7 @@ func TestSignInLeadsBack(t *testing.T) {
 	}
 }
 
-// The cookies of Supabase's libraries are as good as a bearer token, whole or in pieces.
+// A cookie of Supabase's libraries is accepted in place of a bearer token, also if it is split into pieces.
 func TestCookies(t *testing.T) {
 	t.Parallel()
 	p := onSupabase(t, newOffline())

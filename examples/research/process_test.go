@@ -56,7 +56,7 @@ func begin(t *testing.T, folder string, env map[string]string, args ...string) *
 	return nil
 }
 
-// end ends the program, by a signal, and returns what it wrote to its log.
+// end ends the program by a signal. It returns the log of the program, without its first line and the lines of drain.
 func (p *program) end(s os.Signal) string {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
@@ -69,10 +69,10 @@ func (p *program) end(s os.Signal) string {
 	return drain.ReplaceAllString(said, "")
 }
 
-// drain matches what a program logs when it is asked to end: that it drains, and that it has left no run unfinished.
+// drain matches the two log lines of a clean shutdown: the program drains, and has drained with no run unfinished.
 var drain = regexp.MustCompile(`(?m)^\S+ level=INFO msg="server: (?:draining" runs=\d+|drained" ended=\d+ handed_over=0 unfinished=0 took=\S+)\n`)
 
-// replies reads the events of a run. It returns the id of each complete message, in order, and stops after so many
+// replies reads the events of a run. It returns the id of each complete message, in order. It stops after most messages,
 // or at the end of the run.
 func replies(t *testing.T, lines *bufio.Scanner, most int) (ids []string) {
 	t.Helper()

@@ -83,7 +83,7 @@ func TestResearch(t *testing.T) {
 		if !c.Success || c.ThreadID != "" || !reflect.DeepEqual(c.State, r.State) {
 			t.Errorf("continued: got %+v want %+v", c, r)
 		}
-		// A session whose program was killed before the run stored anything
+		// This session has no checkpoint, as if the program was killed before the run stored anything.
 		id := u.newThread(rfp)
 		if r := into[result](t, u.post("/api/research", map[string]string{"threadId": id}), 200); !r.State.Status.SolutionSought {
 			t.Errorf("got %+v", r)
@@ -156,7 +156,7 @@ func TestBadRequests(t *testing.T) {
 		"a proposal of a map": {"application/json", `{"proposalId":{},"documentId":[]}`, `{"error":"Invalid request format","details":{"documentId":"has to be a text","proposalId":"has to be a text"}}`, 400},
 	} {
 		a := u.send(http.MethodPost, "/api/research", c.kind, strings.NewReader(c.body))
-		if what == "an address of mine" { // the words are Go's
+		if what == "an address of mine" { // the text comes from Go's decoder, so compare only its beginning
 			if a.status != 400 || !strings.HasPrefix(a.body, `{"error":"Invalid request format","details":"json: cannot unmarshal array`) {
 				t.Errorf("a list: got %d %s", a.status, a.body)
 			}

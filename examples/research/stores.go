@@ -93,5 +93,5 @@ func (s *server) cleanUp(ctx context.Context, keep time.Duration) {
 	}
 }
 
-// close closes what open has opened.
+// close closes the stores that open has opened.
 func (s *server) close() error { return errors.Join(s.closeRuns(), s.Backend.Close()) }

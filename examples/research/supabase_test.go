@@ -70,7 +70,7 @@ func TestTables(t *testing.T) {
 			if !slices.Equal(got, want.constraints) {
 				t.Errorf("got constraints %q want %q", got, want.constraints)
 			}
-			// An index of each of these columns, beside those of the constraints.
+			// Each of these columns has an index besides the indexes of the constraints.
 			got = list(p, `SELECT substring(indexdef from '\(.*\)') FROM pg_indexes WHERE schemaname = 'public' AND tablename = $1 AND indexname LIKE 'idx\_%' ORDER BY 1`, table)
 			if !slices.Equal(got, want.indexed) {
 				t.Errorf("got indexes %q want %q", got, want.indexed)
@@ -162,7 +162,7 @@ func TestRowsAreTheUsers(t *testing.T) {
 	}
 }
 
-// The state of a session can be read by programs that know nothing of checkpoints.
+// Programs that read no checkpoints can read the state of a session.
 func TestPublished(t *testing.T) {
 	t.Parallel()
 	p := onSupabase(t, nil)
@@ -282,7 +282,7 @@ func TestDocumentsAreTriedAgain(t *testing.T) {
 					} else if (err == nil) != wantOK {
 						t.Errorf("got error %v", err)
 					}
-					// A policy is asked more than once by a statement that succeeds.
+					// A statement that succeeds evaluates the policy more than once.
 					if n := tries(); n < c.tries || !c.ok && n != c.tries {
 						t.Errorf("tried %d times want %d", n, c.tries)
 					}
@@ -298,7 +298,7 @@ func TestDocumentsAreTriedAgain(t *testing.T) {
 	}
 }
 
-// open2 opens a store of its own, with shorter waits.
+// open2 opens another store, with shorter waits between retries.
 func (p *place) open2(t *testing.T, logger *slog.Logger) *supacheckpoint.Store {
 	t.Helper()
 	store, err := supacheckpoint.Open(t.Context(), supatest.Authenticator(t, p.database), supacheckpoint.Options{
@@ -347,7 +347,7 @@ func TestEnvironment(t *testing.T) {
 			env[k] = v
 		}
 		ctx := t.Context()
-		if strings.HasPrefix(name, "what is no database") { // it would be tried for longer
+		if strings.HasPrefix(name, "what is no database") { // do not wait for all retries
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, 100*time.Millisecond)
 			defer cancel()

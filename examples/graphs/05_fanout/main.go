@@ -1,4 +1,4 @@
-// Fanout is a graph that runs one node for each element of a list, all at once.
+// Fanout is a graph that runs one node for each element of a list, all at the same time.
 package main
 
 import (

@@ -1,10 +1,10 @@
-// Package command has the error for wrong input that the examples at a terminal share.
+// Package command has the type of errors about wrong input. The examples at a terminal share it.
 package command
 
 import "fmt"
 
-// A Mistake is an error in the input of the user. The text says what is wrong, without a place in
-// the program.
+// A Mistake is an error in the input of the user. Its text is for the user, and names no part of the
+// program.
 type Mistake struct{ text string }
 
 func (m *Mistake) Error() string { return m.text }

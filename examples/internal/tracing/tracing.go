@@ -66,7 +66,7 @@ func (t *Tracing) Graph(o graph.Options) graph.Options {
 	return t.telemetry.Graph(o)
 }
 
-// Server returns options of a server that make its runs a part of the traces of their requests.
+// Server returns options with which a run of the server belongs to the trace of its request.
 func (t *Tracing) Server(o server.Options) server.Options {
 	if t != nil {
 		o.SaveTrace, o.RunContext = t.telemetry.SaveTrace, t.telemetry.RunContext

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) {
 	for _, name := range []string{"LLM_PROVIDER", "OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "MISTRAL_API_KEY", "OLLAMA_HOST"} {
-		if err := os.Unsetenv(name); err != nil { // nobody's key is used by tests
+		if err := os.Unsetenv(name); err != nil { // tests must not use a real key
 			panic(err)
 		}
 	}

@@ -40,7 +40,7 @@ func (a *assistant) execute(parallel int) graph.NodeFunc {
 	}, run)
 }
 
-// called adds the actions of a plan that ran to the conversation, as calls with their results.
+// called adds each executed action to the conversation, as a call with its result.
 func called(s state.View) state.Update {
 	results := Results.Get(s)
 	var calls []llm.ToolCall

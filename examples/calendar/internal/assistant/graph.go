@@ -50,10 +50,10 @@ var channels = []state.Handle{
 //
 //	plan_actions ─▶ route_execution ─┬▶ execute_parallel ───┬▶ synthesize_response
 //	                                 ├▶ execute_sequential ─┤
-//	                                 └▶ confirm_actions ────┘ (to either, or past both)
+//	                                 └▶ confirm_actions ────┘ (by the answer: to one of the two above, or past them)
 //
-// A request that comes while a question is open is answered first. Then synthesize_response leads back to
-// confirm_actions with that question.
+// If a request comes while a question is open, the graph answers the request first. Then synthesize_response leads back
+// to confirm_actions with that question.
 func New(model llm.Model, d Desk, o graph.Options) (*graph.Graph, error) {
 	a := &assistant{d, model}
 	planner, err := a.planner()

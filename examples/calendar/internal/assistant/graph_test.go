@@ -63,7 +63,7 @@ func mustSet(t testing.TB, list ...tools.Tool) *tools.Set {
 	return set
 }
 
-// stage is a set of tools that note that they ran.
+// stage has a set of tools, and counts their calls.
 type stage struct{ reads, drops, slow atomic.Int32 }
 
 type thing struct {
@@ -113,7 +113,7 @@ func use(id, tool, params string) llmtest.Reply {
 	return call(id, tools.InvokeTool, fmt.Sprintf(`{"tool_name":%q,"params":%s}`, tool, params))
 }
 
-// write returns the model's call of make_plan.
+// write returns a reply of the model that calls make_plan.
 func write(actions string) llmtest.Reply {
 	return use("p1", plan.MakePlan, fmt.Sprintf(`{"actions":[%s]}`, actions))
 }
@@ -357,7 +357,7 @@ func TestExecuteSequential(t *testing.T) {
 	}
 }
 
-// The response is made of the request, the actions and their results.
+// The model gets the request, the question with its answer, and the actions with their results, and writes the response.
 func TestSynthesize(t *testing.T) {
 	t.Parallel()
 	var s stage

@@ -44,7 +44,7 @@ END:VEVENT
 END:VCALENDAR
 `
 
-// office is a desk in a folder of its own.
+// office has a desk whose data is in a temporary folder.
 type office struct {
 	t    *testing.T
 	dir  string

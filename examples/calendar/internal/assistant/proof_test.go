@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/internal/proof/questiontest"
 )
 
-// judged says what the answer to each question must and must not contain. Today is Saturday, 21 November.
+// judged has the texts that the answer to each question must and must not contain. Today is Saturday, 21 November.
 var judged = map[string]questiontest.Judgement{
 	"calendar-01": {Right: []string{"Tuesday 24 November", "9:15 AM to 9:30 AM: Stand-up", "2:00 PM to 3:00 PM: Meeting with John"}, Wrong: []string{"Dentist"}},
 	"calendar-02": {Refused: true, Right: []string{"I did not understand 'and wednesday'"}},

@@ -31,8 +31,8 @@ func TestQuestionShowsInvisibleCharacters(t *testing.T) {
 	assert.NotContains(t, c.Message, "\u202e")
 }
 
-// A yes to a plan does not approve a call whose arguments come from another action. The user is asked about that
-// call, with its arguments.
+// A yes to a plan does not approve a call whose arguments come from another action. The graph asks about that call, with
+// its arguments.
 func TestLateQuestion(t *testing.T) {
 	t.Parallel()
 	for answer, deleted := range map[string]bool{"yes": true, "no": false} {

@@ -54,10 +54,10 @@ func Open(ctx context.Context, calendar *ics.File, path string, now func() time.
 // Close closes the database.
 func (d *Desk) Close() error { return d.db.Close() }
 
-// effect makes a change once. look returns the answer of the call, which is stored; then do makes the change. If the
-// call is repeated, effect returns the stored answer, and runs do again only if do is not recorded as done. The
-// transaction of an unrecorded do was rolled back, so the other effects of do must be idempotent. Write transactions
-// run one at a time, across processes.
+// effect makes a change once. It stores the answer of the call, which look returns, and then runs do, which makes the
+// change. If the call is repeated, effect returns the stored answer, and runs do again only if do is not recorded as
+// done. The database has then rolled back the first do, but not its effects outside the database: these must be
+// idempotent. Write transactions run one at a time, across processes.
 func (d *Desk) effect(ctx context.Context, look func(tx *sql.Tx) (string, error), do func(tx *sql.Tx) error) (answer string, err error) {
 	key := graph.IdempotencyKey(ctx)
 	if call, ok := tools.CallFrom(ctx); ok && key != "" {

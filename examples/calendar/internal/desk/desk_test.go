@@ -83,7 +83,7 @@ func (b *bench) call(tool, arguments string) string {
 	return m.Text()
 }
 
-// The tools that need a confirmation are those that the README and the page name.
+// Exactly the tools that the README and the page name need a confirmation.
 func TestWhatIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	var asks, others []string
@@ -373,7 +373,8 @@ func TestWholeDaysAreBusy(t *testing.T) {
 	}
 }
 
-// Where clocks change at midnight, a day begins at another hour, and is listed once. A whole day lasts a day at least.
+// If clocks change at midnight, the day begins at another hour, and the list has it once. A whole-day event lasts at
+// least one day.
 func TestDaysWithoutMidnight(t *testing.T) {
 	t.Parallel()
 	zone, err := time.LoadLocation("America/Santiago")
@@ -402,7 +403,7 @@ func TestDaysWithoutMidnight(t *testing.T) {
 	if strings.Count(days, `"Fair"`) != 1 || !strings.HasPrefix(days, `[{"date":"2026-09-06"`) {
 		t.Errorf("got %s", days)
 	}
-	// 6 September has no midnight: a range that begins or ends at this day still has whole days.
+	// 6 September has no midnight. A range that begins or ends on this day still consists of whole days.
 	for arguments, want := range map[string]string{
 		`{"from":"2026-09-06"}`: "Fair", `{"from":"2026-09-06","to":"2026-09-06"}`: "Fair", `{"from":"2026-09-01","to":"2026-09-05"}`: "", `{"from":"2026-08-30"}`: "",
 	} {

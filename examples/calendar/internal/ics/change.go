@@ -52,9 +52,8 @@ type Change struct {
 
 // Apply returns the event with the change.
 //
-// Without an end, the event keeps its length. A whole-day event that gets a time lasts one hour. A start or an end
-// that is a day keeps the time of day, or the whole days. A start and an end that are both days make it a whole-day
-// event.
+// Without an end, the event keeps its length. A whole-day event that gets a time lasts one hour. If Days is set with
+// only a start or only an end, an event with times keeps its time of day. With both, it becomes a whole-day event.
 func (change Change) Apply(e Event) Event {
 	for _, part := range []struct{ to, from *string }{{&e.Title, change.Title}, {&e.Place, change.Place}, {&e.Notes, change.Notes}} {
 		if part.from != nil {

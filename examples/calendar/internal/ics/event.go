@@ -52,7 +52,7 @@ type entry struct {
 	alone    bool
 	recurs   bool
 	replaced []*replacement // in the order of wall
-	onward   []*replacement // those of them that also replace the following occurrences
+	onward   []*replacement // the replacements that also replace the following occurrences
 	read     *details       // nil until they are needed
 }
 
@@ -63,7 +63,7 @@ type details struct {
 	free                bool
 }
 
-// A replacement is an event of the file that replaces one occurrence (RECURRENCE-ID), or one and all that follow.
+// A replacement is an event of the file that replaces one occurrence (RECURRENCE-ID), or one and all that follow it.
 type replacement struct {
 	*entry
 	wall time.Time // the wall time of the occurrence, in the event's zone
@@ -79,7 +79,7 @@ const (
 	maxGuest  = 500 // bytes of a name and an address
 )
 
-// entries reads the events. It leaves out those that cannot be read, and errs says why.
+// entries reads the events. It leaves out events that cannot be read, and errs has an error for each of them.
 func (c *calendar) entries() (all []*entry, errs []error) {
 	byID := map[string]*entry{}
 	events := c.root.subs("VEVENT")
@@ -142,7 +142,7 @@ func identify(at *component) string {
 	return id
 }
 
-// content appends the lines of a component, without those that programs renew when they export it.
+// content appends the lines of a component, without its UID and the times that a program changes in each export.
 func (c *component) content(to []byte) []byte {
 	for _, i := range c.items {
 		if i.sub != nil {

@@ -58,7 +58,7 @@ func (r *rule) expand(start, from, to time.Time, steps *meter, yield func(wall t
 	}
 }
 
-// index returns the number of the period that contains a time; that of start is 0.
+// index returns the number of the period that contains a time. The period of start has the number 0.
 func (r *rule) index(start, at time.Time) int {
 	seconds := int(at.Unix() - start.Unix())
 	switch r.freq {
@@ -78,7 +78,7 @@ func (r *rule) index(start, at time.Time) int {
 	return seconds
 }
 
-// period returns the beginning of the period with a number; the period of start has 0.
+// period returns the beginning of the period with the number k. The period of start has the number 0.
 func (r *rule) period(start time.Time, k int) time.Time {
 	y, m, d := start.Date()
 	switch r.freq {
@@ -209,7 +209,7 @@ func (x *expansion) times(day, at time.Time, yield func(time.Time) bool) (more b
 	return true, nil
 }
 
-// own returns the number of the period if the list is empty or contains it.
+// own returns at, the number of the period, if the list is empty or contains it. Otherwise it returns nil.
 func own(list mask, at int) []int {
 	if len(list) == 0 || list[at] {
 		return []int{at}

@@ -204,7 +204,7 @@ func (f *File) Event(id string) (Event, error) {
 	return c.event(e, one), nil
 }
 
-// lookup finds an event and, if the id is that of an occurrence, the occurrence.
+// lookup finds the event with an id. For the id of an occurrence, it finds the event and the occurrence.
 func (c *calendar) lookup(id string) (*entry, occurrence, error) {
 	entries, errs := c.entries()
 	mark := max(0, strings.LastIndex(id, "#"))

@@ -339,7 +339,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// The readable events are found, and the error names the others.
+// A search returns the readable events with an error that names the unreadable ones.
 func TestWhatIsUnreadableBesideGoodEvents(t *testing.T) {
 	t.Parallel()
 	f, _ := open(t, calendar(event("a", "DTSTART:19700101T000000\nRRULE:FREQ=SECONDLY\nSUMMARY:x"), event("b", "DTSTART:20261020T140000\nSUMMARY:y"), event("c", "DTSTART;TZID=Atlantis:20261020T140000\nSUMMARY:z")))
@@ -383,7 +383,7 @@ func TestAChangeKeepsTheBoundsOfAFile(t *testing.T) {
 	}
 }
 
-// A word is found at the beginning of a word, however the title separates its words.
+// A word matches the beginning of a word in the title, with or without a space or hyphen between the parts of a word.
 func TestMentions(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -410,8 +410,8 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// An event without a UID, which the standard demands, is found, changed and removed like others. Its id stays the same
-// when the calendar is exported again, and when it is changed.
+// The standard requires a UID, but an event without one is found, changed and removed like others. Its id stays the same
+// in a new export of the calendar, and after a change of the event.
 func TestEventsWithoutUID(t *testing.T) {
 	t.Parallel()
 	bare := func(lines string) string { return "BEGIN:VEVENT\n" + lines + "\nEND:VEVENT\n" }
@@ -438,7 +438,8 @@ func TestEventsWithoutUID(t *testing.T) {
 	assert.Equal(t, id+" 2026-10-20T12:00-20T13:00 Late lunch\na 2026-10-22T12:00-22T12:00 x\n", lines(t, f, autumn, 7))
 }
 
-// A replacement of an occurrence needs a UID. The error names a replacement without one, and other events are found.
+// A replacement of an occurrence needs a UID. A search returns the other events with an error that names a replacement
+// without a UID.
 func TestAnOccurrenceWithoutUIDIsNamed(t *testing.T) {
 	t.Parallel()
 	f, _ := open(t, calendar(event("a", "DTSTART:20261022T120000\nSUMMARY:x"), "BEGIN:VEVENT\nRECURRENCE-ID:20261020T120000\nDTSTART:20261020T120000\nSUMMARY:Lunch\nEND:VEVENT\n"))

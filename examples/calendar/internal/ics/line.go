@@ -32,7 +32,7 @@ type property struct {
 // errShape says that a file is not a calendar.
 var errShape = errors.New("not an iCalendar file")
 
-// Bounds on what a file may contain.
+// Bounds on the lines of a file and on the nesting of its components.
 const (
 	maxLines = 250_000
 	maxDepth = 20
@@ -245,7 +245,7 @@ func (c *component) remove(names ...string) {
 	c.items = kept
 }
 
-// subs returns the components with a name, at any depth, but none that is inside another one of them.
+// subs returns the components with a name, at any depth. It does not search inside the components that it returns.
 func (c *component) subs(name string) (found []*component) {
 	for _, i := range c.items {
 		switch {

@@ -26,8 +26,8 @@ type rfcCase struct {
 	Found []string `json:"found"`
 }
 
-// difference is a reason, from the text of RFC 5545, why this package finds other events in some cases, and these
-// events.
+// difference has cases in which this package finds other events than the library: the reason, from the text of RFC 5545,
+// and the events of this package by the name of the case.
 type difference struct {
 	Why   string              `json:"why"`
 	Cases map[string][]string `json:"cases"`

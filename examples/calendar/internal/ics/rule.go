@@ -31,7 +31,8 @@ var (
 // A mask is a set of numbers from a list. A negative number counts from the end.
 type mask map[int]bool
 
-// has reports whether a list contains a place in a range of a length. An empty list contains every place.
+// has reports whether the mask contains a place, counted from 1, in a range of the given length. An empty mask contains
+// every place.
 func (m mask) has(place, length int) bool {
 	return len(m) == 0 || m[place] || m[place-length-1]
 }

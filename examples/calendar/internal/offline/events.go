@@ -24,7 +24,7 @@ func (d *dialog) freeTime(said words) ([]act, error) {
 	}
 	params := w.span()
 	if w.exact && w.to.After(w.from) {
-		params["minutes"] = min(30, int(w.to.Sub(w.from).Minutes())) // all of a short time
+		params["minutes"] = min(30, int(w.to.Sub(w.from).Minutes())) // the whole range, if it is shorter than 30 minutes
 	}
 	return nil, d.show("calendar", "free", params)
 }
@@ -40,7 +40,7 @@ func (d *dialog) searchEvents(said words) ([]act, error) {
 // general are words that an event does not need to have.
 var general = strings.Fields("meeting appointment event with")
 
-// named returns what to search for: the words of a name, and the day.
+// named returns the arguments of a search: the words of a name without general words, and the day.
 func (d *dialog) named(said words) (object, error) {
 	w, err := d.when(said["day"])
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *dialog) named(said words) (object, error) {
 	return params, nil
 }
 
-// event finds the one event that is meant.
+// event finds the one event that the sentence names.
 func (d *dialog) event(said words) (item, error) {
 	params, err := d.named(said)
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *dialog) event(said words) (item, error) {
 	return only(found, "event that mentions", said)
 }
 
-// begin returns when an event is to begin, and to end if that is said.
+// begin returns the new start of an event as an argument of a tool, and the end if the sentence has one.
 func (d *dialog) begin(said words) (object, error) {
 	w, err := d.when(said["time"])
 	switch {

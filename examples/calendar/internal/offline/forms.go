@@ -116,7 +116,7 @@ func one(text string) (clause, error) {
 		if f.do != nil && !doubtful.MatchString(c.words["name"]) && (f.makes || !several.MatchString(c.words["name"])) {
 			return c, nil
 		}
-		return c, notUnderstood("'" + text + "'") // the whole clause: in another place the word is understood
+		return c, notUnderstood("'" + text + "'") // name the whole clause: the rules understand the word in other places
 	}
 	return clause{}, notUnderstood("'" + text + "'")
 }

@@ -40,13 +40,13 @@ func reply(r llm.Request) llm.Message {
 // A dialog is the state of a turn. The planner is written as if calls returned their answers at once: for each reply
 // of the model it runs from the start, and stops at the first call that has no answer yet.
 type dialog struct {
-	text   string // what the user said
+	text   string // the user's message
 	now    time.Time
 	before []llm.Message // the answers to the calls of the previous turn
 	done   []llm.Message // the answers, in the order of the calls
 	next   int
 	wanted llm.ToolCall
-	asked  []string // the calls that looked up what the user asked for
+	asked  []string // the ids of the calls whose results answer the user
 }
 
 // errAsked stops the planner at a call that has to be made.

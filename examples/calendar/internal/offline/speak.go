@@ -107,8 +107,8 @@ func (s step) about(steps []step) item {
 	return want
 }
 
-// lower changes the first letter of a title to lower case, if the second one is lower case: not of "IT review", and
-// not of "A4 paper".
+// lower changes the first letter of a title to lower case if the second letter is lower case. It does not change "IT
+// review" or "A4 paper".
 func lower(title string) string {
 	if len(title) > 1 && title[1] >= 'a' && title[1] <= 'z' {
 		return strings.ToLower(title[:1]) + title[1:]
@@ -123,7 +123,7 @@ type found struct {
 	Events []item `json:"events"`
 }
 
-// show lists what a step found.
+// show writes the result of a step that looked something up.
 func (s step) show() string {
 	var list []found
 	switch {
@@ -133,7 +133,7 @@ func (s step) show() string {
 		return s.free()
 	case s.Tool == "read_mail_message":
 		var one item
-		_ = json.Unmarshal([]byte(s.Message), &one) // the tool writes it so
+		_ = json.Unmarshal([]byte(s.Message), &one) // the tool writes valid JSON
 		return strings.TrimSpace(one.name() + "\n" + one.Text)
 	case json.Unmarshal([]byte(s.Message), &list) != nil:
 		return s.Message
@@ -222,7 +222,7 @@ func after(warning string) string {
 func days(list []found) string {
 	var b strings.Builder
 	for _, day := range list {
-		date, _ := time.Parse(time.DateOnly, day.Date) // the tool writes it so
+		date, _ := time.Parse(time.DateOnly, day.Date) // the tool writes this layout
 		fmt.Fprintf(&b, "%s:\n", date.Format("Monday 2 January"))
 		for _, e := range day.Events {
 			fmt.Fprintf(&b, "  - %s: %s\n", e.hours(date), e.at())

@@ -23,7 +23,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// A Request is what the user asks for.
+// A Request has the message and the flags of a command line.
 type Request struct {
 	// Thread is the name of the conversation.
 	Thread string

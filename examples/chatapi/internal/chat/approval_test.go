@@ -187,7 +187,7 @@ func TestForgettingBreaksOff(t *testing.T) {
 
 var errBroken = errors.New("broken")
 
-// failing is a store whose first erasure succeeds. The others fail until whole is set.
+// failing is a store whose first erasure succeeds. Later erasures fail until whole is set.
 type failing struct {
 	driver.FactStore
 	erased, whole bool

@@ -28,7 +28,7 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-// judged says what the answer to each question must and must not contain.
+// judged has the texts that the answer to each question must and must not contain.
 var judged = map[string]questiontest.Judgement{
 	"chatapi-01": {Right: []string{"I will remember that you are allergic to peanuts"}, Wrong: []string{"handbook", "nothing"}},
 	"chatapi-02": {Right: []string{"peanuts"}, Wrong: []string{"nothing", "no passage"}},

@@ -42,7 +42,7 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-// One compiled graph serves many sessions at once, and many turns of each.
+// One compiled graph serves many sessions at the same time, and many turns of each session.
 func TestOneGraphForManyRuns(t *testing.T) {
 	t.Parallel()
 	k := onSQLite(t, llmtest.Echo{})
@@ -127,7 +127,7 @@ func TestSystemPrompt(t *testing.T) {
 	prompt := buildSystemPrompt([]csvResource{
 		{ID: "r1", OriginalName: "sales.csv", StoredPath: "files/r1.csv", Columns: []string{"city"}, RowCount: &rows, Notes: []string{"2 rows have fewer cells"}},
 		{ID: "r2", OriginalName: "b.csv", StoredPath: "files/r2.csv"},
-		{ID: "r3", OriginalName: "B.csv", StoredPath: "files/r3.csv"}, // this name is not enough
+		{ID: "r3", OriginalName: "B.csv", StoredPath: "files/r3.csv"}, // the name of another file, if case is ignored
 	})
 	const begin = "You are a helpful AI assistant that can analyze CSV files and images. "
 	if !strings.HasPrefix(prompt, begin) || !strings.HasPrefix(buildSystemPrompt(nil), begin) {
@@ -197,8 +197,8 @@ func TestRequestOfTheAgent(t *testing.T) {
 	}
 }
 
-// A model that never stops calling tools is asked five times, and no tool is called
-// after that.
+// If the model never stops calling tools, the graph asks it five times, and then calls no
+// further tool.
 func TestFiveTurnsAtMost(t *testing.T) {
 	t.Parallel()
 	asked, last := 0, llm.ToolChoice{}

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(pgtest.Main(m)) }
 
 const sales = "city,amount\nAthens,1\nBern,2\nAthens,4\n"
 
-// kit is a service on stores of its own.
+// kit is a service with its own stores.
 type kit struct {
 	*Service
 	t      *testing.T

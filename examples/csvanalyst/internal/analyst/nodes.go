@@ -20,7 +20,7 @@ func (a *analyst) loadCsvMetadata(ctx context.Context, s state.View) (state.Upda
 			continue
 		}
 		m := csvResource{ID: r.ID, OriginalName: r.OriginalName, StoredPath: r.StoredPath, SizeBytes: r.SizeBytes}
-		if schema, err := a.files.Schema(ctx, r); err == nil { // other files are listed, too
+		if schema, err := a.files.Schema(ctx, r); err == nil { // a file without a schema is listed without columns
 			m.Columns, m.RowCount, m.Details, m.Notes = schema.Names(), new(schema.RowCount), schema.Columns, schema.Notes
 		}
 		list = append(list, m)

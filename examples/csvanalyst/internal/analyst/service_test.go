@@ -190,7 +190,7 @@ func TestBusySession(t *testing.T) {
 	})
 }
 
-// A model that names the file of another session is told that there is none.
+// If a model names the file of another session, the tool answers that the session has no such file.
 func TestAnotherSessionsFile(t *testing.T) {
 	t.Parallel()
 	var told string

@@ -72,7 +72,7 @@ func (q *query) list(column Column, c Condition) (string, error) {
 	return side(column, column.compared()) + " IN (" + strings.TrimSuffix(marks, ",") + ")", nil
 }
 
-// side returns one side of an equation in SQL. Texts are equal whatever their case.
+// side returns the SQL for one side of a comparison for equality. Texts are compared without regard to case.
 func side(c Column, what string) string {
 	if c.Type == Text {
 		return "fold(" + what + ")"

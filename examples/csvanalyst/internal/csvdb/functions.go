@@ -52,7 +52,7 @@ func (m *median) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 	return nil
 }
 
-// WindowInverse returns an error, since this package uses no windows.
+// WindowInverse returns an error, since this package uses no window functions.
 func (m *median) WindowInverse(*sqlite.FunctionContext, []driver.Value) error {
 	return fmt.Errorf("median has no windows")
 }

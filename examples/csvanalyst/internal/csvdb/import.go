@@ -16,7 +16,7 @@ import (
 
 // A Schema describes a file.
 type Schema struct {
-	// Version is 1 if the numbers of decimals are known. It is 0 in databases of older versions.
+	// Version is 1 if the columns have their Decimals. It is 0 in databases of older versions.
 	Version  int      `json:"version,omitempty"`
 	Columns  []Column `json:"columns"`
 	RowCount int64    `json:"rowCount"`
@@ -110,7 +110,7 @@ func Import(ctx context.Context, file, database string) (Schema, error) {
 		return Schema{}, fmt.Errorf("csvdb: %w", err)
 	}
 	schema, half := v.schema(), database+".half"
-	defer func() { _ = os.Remove(half) }() // of an import that failed; otherwise it was renamed
+	defer func() { _ = os.Remove(half) }() // only a failed import leaves this file
 	if err := errors.Join(os.RemoveAll(half), os.WriteFile(half, nil, 0o600), v.load(ctx, file, half, &schema)); err != nil {
 		return Schema{}, fmt.Errorf("csvdb: %w", err)
 	}
@@ -190,8 +190,7 @@ func (v *survey) schema() Schema {
 	return s
 }
 
-// batch is the maximum number of rows of an INSERT, and batchBytes the number of bytes at which it takes no further
-// row.
+// batch is the maximum number of rows of an INSERT. An INSERT with batchBytes bytes takes no further row.
 const (
 	batch      = 64
 	batchBytes = 1 << 20

@@ -64,7 +64,7 @@ func (d *DB) start(ctx context.Context) error {
 // Close closes the database.
 func (d *DB) Close() error { return d.db.Close() }
 
-// A Condition restricts the rows of a selection. Its values are written as a person writes them.
+// A Condition restricts the rows of a selection. Its values are texts in the forms that the schema describes.
 type Condition struct {
 	Column string   `json:"column" jsonschema:"the name of a column"`
 	Op     string   `json:"op" enum:"eq,ne,lt,le,gt,ge,contains,starts_with,in,between,in_period,empty,not_empty"`
@@ -72,7 +72,7 @@ type Condition struct {
 	Values []string `json:"values,omitempty" jsonschema:"the values of in, or both ends of between, which count too"`
 }
 
-// An Aggregate is a figure of many rows.
+// An Aggregate is a figure to compute from many rows.
 type Aggregate struct {
 	Function string `json:"function" enum:"count,count_distinct,sum,avg,min,max,median,stddev"`
 	Column   string `json:"column,omitempty" jsonschema:"the name of a column; count needs none"`
@@ -81,7 +81,7 @@ type Aggregate struct {
 // A Selection is a query: the rows to select, and the columns or figures to return.
 type Selection struct {
 	Columns    []string    // which to return; none means all
-	Where      []Condition // all have to be fulfilled, or with Any one of them
+	Where      []Condition // a row must meet all of them, or with Any at least one
 	Any        bool
 	GroupBy    []string
 	Period     string      // day, month, quarter or year: groups of the dates of GroupBy, instead of each date
@@ -270,7 +270,7 @@ func (q *query) finish(t *Table, s Selection) {
 		}
 		cells.Currency, cells.Decimals = c.Currency, c.Decimals
 		switch {
-		case c.Type == Real && c.Decimals == 0 && q.d.Schema.Version == 0: // the database does not know them
+		case c.Type == Real && c.Decimals == 0 && q.d.Schema.Version == 0: // databases of older versions do not have the decimals
 			cells.Decimals = 9
 		case a.Function != "sum" && a.Function != "min" && a.Function != "max":
 			cells.Decimals, cells.average = max(2, c.Decimals), true
@@ -285,7 +285,7 @@ func (t *Table) round(i int) {
 	for _, row := range t.Rows {
 		if f, ok := row[i].(float64); ok {
 			rounded := c.Round(f)
-			t.Rounded = t.Rounded || c.average && math.Abs(rounded-f) > 1e-9*math.Abs(f) // a smaller difference is an error of floats
+			t.Rounded = t.Rounded || c.average && math.Abs(rounded-f) > 1e-9*math.Abs(f) // a smaller difference is an error of floating-point arithmetic
 			row[i] = rounded
 		}
 	}

@@ -195,8 +195,8 @@ func evenness(rows [][]string) float64 {
 	return share*share*10 + float64(min(common, 9))/10
 }
 
-// hasHeader reports whether the first row names the columns. A row that has only numbers and dates does not. Nor
-// does a row with a number or a date, other than a year, above a column of them.
+// hasHeader reports whether the first row names the columns. A row of numbers and dates only is no header. Neither is a
+// row with a number or a date, other than a year, above a column of numbers and dates.
 func hasHeader(rows [][]string) bool {
 	if len(rows) == 0 {
 		return false

@@ -14,7 +14,7 @@ import (
 type Type string
 
 // The types of a column. Dates and times are stored as text in the form of ISO 8601, which sorts by time.
-// A boolean is stored as the file says it, such as "TRUE", and compared as "yes" or "no".
+// A boolean is stored with the text of the file, such as "TRUE", and compared as "yes" or "no".
 const (
 	Integer Type = "integer"
 	Real    Type = "real"

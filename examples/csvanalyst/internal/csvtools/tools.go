@@ -139,7 +139,7 @@ type computed struct {
 	Unit  string `json:"unit,omitempty"`
 }
 
-// manyBars is the number of periods above which a line is drawn.
+// manyBars is the maximum number of periods of a bar chart. More periods make a line chart.
 const manyBars = 31
 
 func (b box) compute(ctx context.Context, f file, in figures, s csvdb.Selection) (computed, error) {

@@ -127,8 +127,7 @@ func TestCompareRefusesTwoCurrencies(t *testing.T) {
 	}
 }
 
-// However many rows a file has, and however many are asked for, a result has at most
-// a hundred.
+// A result has at most a hundred rows, even if the file has more and the limit is higher.
 func TestRowCap(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -131,7 +131,7 @@ func write(path string, content io.Reader, kind string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = os.Remove(part) }() // it was renamed by then, or is not wanted
+	defer func() { _ = os.Remove(part) }() // only a failed upload leaves this file
 	if kind != "text/csv" {
 		content = io.LimitReader(content, MaxImages+1)
 	}

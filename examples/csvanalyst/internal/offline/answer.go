@@ -147,8 +147,8 @@ func (q *question) sayRows(r table) string {
 	return lead
 }
 
-// line writes the values of a row. If the row has more than five columns, line writes the first two and the ones in
-// the superlative and the conditions.
+// line writes the values of a row. If the row has more than five columns, line writes only the first two, and the columns
+// of the superlative and of the conditions.
 func (q *question) line(row []any) string {
 	var parts []string
 	for i, c := range q.file.Columns {

@@ -95,8 +95,8 @@ func (f *file) bareName() string {
 	return strings.ToLower(strings.TrimSuffix(f.Name, path.Ext(f.Name)))
 }
 
-// only returns the one column for which is returns true, or nil if there are none or several. "Amount_2" does not
-// count after "Amount".
+// only returns the one column for which the function is returns true, or nil if there are none or several. It ignores a
+// column such as "Amount_2" after "Amount".
 func (f *file) only(is func(column) bool) (only *column) {
 	for i := range f.Columns {
 		c := &f.Columns[i]

@@ -29,7 +29,7 @@ type question struct {
 	groups     []string
 	period     string // of the groups
 	conditions []csvdb.Condition
-	n          int  // the number of rows that is asked for
+	n          int  // the requested number of rows
 	noun       bool // the question names the rows
 	compares   bool
 	describes  bool
@@ -59,7 +59,7 @@ func understand(f *file, tokens []token) *question {
 	return q
 }
 
-// refuseUnknown refuses words that no rule knows, and words that may or may not be a value.
+// refuseUnknown refuses words that no rule understands, and words that may be a value or may have another meaning.
 func (q *question) refuseUnknown() {
 	var words []string
 	for _, t := range q.tokens {

@@ -101,8 +101,8 @@ func (l *lexer) tokenAt(words []word, i int) (best token, n int) {
 	return best, n
 }
 
-// nameAt finds the longest name at i. A value is a clash if it is a value of two columns, a word for the rows or a
-// phrase of the lexicon, too. Such a value needs its column and quotation marks.
+// nameAt finds the longest name at i. A value is a clash if it is also a value of another column, a word for the rows
+// or a phrase of the lexicon. In a question, such a value needs its column and quotation marks.
 func (l *lexer) nameAt(words []word, i int) (best token, n int) {
 	for _, c := range l.names[words[i].stem] {
 		k := len(c.words)

@@ -20,7 +20,7 @@ var ErrNotFound = errors.New("records: not found")
 // ErrQuota is returned when a limit of [Limits] is reached. Its text says which.
 var ErrQuota = errors.New("too much is stored")
 
-// Limits bound what users store. Zero means no limit.
+// Limits bound the data that users store. Zero means no limit.
 type Limits struct {
 	// Sessions is the maximum number of sessions of a user.
 	Sessions int

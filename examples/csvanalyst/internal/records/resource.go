@@ -43,8 +43,8 @@ func (d *DB) CreateResource(ctx context.Context, r Resource) error {
 	return err
 }
 
-// Room returns an [ErrQuota] if a session may have no further file, or if a file of so many bytes would exceed the
-// limit.
+// Room returns an [ErrQuota] if the session already has the maximum number of files, or if another file of the given size
+// would exceed the limit of all files together.
 func (d *DB) Room(ctx context.Context, session string, bytes int64) error {
 	files, err := one(all(ctx, d, scanCount, `SELECT count(*) FROM resource WHERE "sessionId" = ?1`, session))
 	if err != nil {

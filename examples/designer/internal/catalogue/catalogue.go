@@ -123,7 +123,7 @@ func product(head, row []string) (p Product, err error) {
 		}
 		if number, ok := numbers[name]; ok && (value != "" || name == "price_eur") {
 			*number, err = strconv.ParseFloat(value, 64)
-			if err != nil || !(*number >= 0 && *number < 1e9) { // NaN is neither
+			if err != nil || !(*number >= 0 && *number < 1e9) { // NaN fails both comparisons
 				return p, fmt.Errorf("%s is %q, want a number", name, value)
 			}
 		}

@@ -40,7 +40,7 @@ type kai struct {
 }
 
 // CreateAgentGraph builds and compiles the graph of an agent. [Chunks] converts the events of a
-// run; a run whose events nobody reads works the same.
+// run. A run does not depend on a reader of its events.
 func CreateAgentGraph(model llm.Model, set *tools.Set, o Options) (*graph.Graph, error) {
 	if o.MaxIterations <= 0 {
 		o.MaxIterations = MaxIterations

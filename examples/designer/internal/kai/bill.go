@@ -24,8 +24,8 @@ type Line struct {
 	Price     float64 `json:"price_eur"`
 }
 
-// A Bill shows a quote or an order to people and the model. It is the preview in a question, which an approval binds,
-// and the result of a call. The page shows it as a card.
+// A Bill shows a quote or an order to people and the model. It is the preview in a question, to which the approval is
+// bound, and the result of a call. The page shows it as a card.
 type Bill struct {
 	ID       string     `json:"id,omitempty"`
 	QuoteID  string     `json:"quote_id,omitempty"`

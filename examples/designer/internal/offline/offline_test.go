@@ -62,7 +62,7 @@ func TestNext(t *testing.T) {
 	tests := []struct {
 		before []llm.Message
 		said   string
-		want   string // the call, or what is in the answer
+		want   string // the call, or a part of the answer
 	}{
 		{nil, "Find oak office chairs below 1,200 €", `search_products {"category":"office chair","limit":10,"material":"oak","max_price":1199.99}`},
 		{nil, "show me red chairs by Rams", `search_products {"category":"chair","colour":"red","limit":10,"query":"rams"}`},
@@ -86,7 +86,7 @@ func TestNext(t *testing.T) {
 		{searched, "quote it", "Which of them?"},
 		{quoted, "order 4 of the ninth", "has 2 products, so it has no number 9"},
 		{quoted, "order it", `submitOrder {"quote_id":"Q-1a"}`},
-		{refused, "order it", "Which of them?"}, // and not the quote before
+		{refused, "order it", "Which of them?"}, // and does not order the earlier quote
 		{searchedAgain, "order it", "Which of them?"},
 		{quoted, "order 2 of it", "Which of them?"},
 		{quoted, "find chairs and order it", `search_products {"category":"chair","limit":10}`},

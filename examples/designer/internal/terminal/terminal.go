@@ -48,7 +48,7 @@ type Request struct {
 	Agent, Conversation, Workspace string
 	// Message is sent to the agent. Without one the terminal resumes an unfinished turn, or reads messages.
 	Message string
-	// Each of these has the terminal only print: the graph, the orders, the memories, or the model of a scene.
+	// If one of these is set, the terminal only prints the graph, the orders, the memories, or the model of a scene.
 	Draw, Orders, Memories bool
 	Scene                  string
 }

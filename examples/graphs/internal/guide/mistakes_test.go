@@ -35,7 +35,7 @@ var (
 
 func noop(context.Context, state.View) (state.Update, error) { return nil, nil }
 
-// returns is a node that returns these writes.
+// returns makes a node that returns these writes.
 func returns(writes ...state.Write) graph.NodeFunc {
 	return func(context.Context, state.View) (state.Update, error) { return writes, nil }
 }

@@ -51,7 +51,7 @@ var forms = []form{
 	{lines, regexp.MustCompile(`(?i)^(?:more|read ` + numbers + `)$`)},
 	{summary, regexp.MustCompile(`(?i)^(?:summari[sz]e(?: it| the file)?|what is (?:in the file|(?:it|this|this file|the file) about))$`)},
 	{where, regexp.MustCompile(`(?i)^where (?:does|is) ` + topic + ` (?:appear|mentioned)$`)},
-	// Other requests and questions about lines are not questions to the text.
+	// The text does not answer other requests, or other questions about lines.
 	{help, regexp.MustCompile(`(?i)^(?:count|find|give|note|read|remember|save|show|summari[sz]e|write|how many (?:words|lines|characters))\b|\blines? \d|\b(?:first|last) (?:\d+ )?lines?\b`)},
 	{look, regexp.MustCompile(`(?i)^(?:what|who) (?:is|are) ` + topic + `$`)},
 }

@@ -62,7 +62,7 @@ func (t talk) lines() ([]lookup, string) {
 	return nil, linesAnswer(p)
 }
 
-// summary calls two tools at once.
+// summary calls the tools for the outline and the counts at the same time, and then writes the answer.
 func (t talk) summary() ([]lookup, string) {
 	if len(t.results) == 0 {
 		return []lookup{{toolOutline, map[string]any{}}, {toolCount, map[string]any{}}}, ""

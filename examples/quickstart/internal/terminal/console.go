@@ -25,7 +25,7 @@ func (c *console) say(text string) { fmt.Fprint(c.out, text) }
 
 func (c *console) sayf(format string, args ...any) { fmt.Fprintf(c.out, format, args...) }
 
-// The styles of a text, as terminals know them.
+// The styles of a text, as the codes of terminals.
 const (
 	bold  = "1"
 	faint = "2"

@@ -54,7 +54,7 @@ func TestStopAtThePrompt(t *testing.T) {
 	assert.Empty(t, errs.String())
 }
 
-// Colours are for terminals, and not for users who set NO_COLOR.
+// The program writes colours to a terminal only, and not if NO_COLOR is set.
 func TestColours(t *testing.T) { //nolint:paralleltest // it sets a variable of the process
 	f := newFolder(t)
 	show := func(thread string, out io.Writer) {

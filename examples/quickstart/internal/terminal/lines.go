@@ -44,7 +44,7 @@ func (in *input) line(ctx context.Context) (text string, given bool, err error) 
 	}
 }
 
-// more reports whether there is another line that is not blank, and keeps it.
+// more reports whether there is another line that is not blank, and keeps the line for the next call of line.
 func (in *input) more(ctx context.Context) bool {
 	for {
 		text, given, err := in.line(ctx)

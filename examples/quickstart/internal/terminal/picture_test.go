@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the picture of the README again")
 
-// TestPictureOfTheReadme proves that the picture shows what the program prints: it runs the
+// TestPictureOfTheReadme proves that the picture shows the output of the program: it runs the
 // commands and draws them. With -update it writes the file.
 func TestPictureOfTheReadme(t *testing.T) {
 	t.Parallel()
@@ -22,7 +22,7 @@ func TestPictureOfTheReadme(t *testing.T) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "docs"), os.DirFS(filepath.Join(root, "docs"))))
-	// The program looks for its source to know how it was started.
+	// If the folder has the source of the program, the program prints commands with ./examples/quickstart.
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "examples", "quickstart"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "examples", "quickstart", "main.go"), nil, 0o600))
 	p := picturetest.Picture{}

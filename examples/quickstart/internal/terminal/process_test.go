@@ -21,7 +21,7 @@ type begun struct {
 	rest *bufio.Reader
 }
 
-// start starts the program and reads what it writes up to a line.
+// start starts the program and reads its output up to a line that contains until.
 func (f folder) start(until string, args ...string) *begun {
 	f.t.Helper()
 	b := &begun{folder: f, cmd: f.program(f.args(args)...)}

@@ -29,10 +29,10 @@ A loom is a frame for weaving cloth. The weft goes over and under the warp.
    3  ID  agent answers
 tokens      118 in, 22 out
 `
-	// The folder's path is longer than DIR, so that the text is wrapped elsewhere.
+	// The path of the folder is longer than DIR, so lines of the output break at other words.
 	flat := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	assert.Equal(t, flat(want), flat(f.golden(f.ask("What is a loom?"))))
-	// The next run continues the conversation, and knows the file.
+	// The next run continues the conversation with the same file.
 	wantAll(t, f.ask("where is it mentioned?"), "text.md (9 lines)", "(4 messages)", `"loom" is on 1 line`)
 	wantAll(t, f.ask("-thread", "other", "-file", f.path("text.md"), "where is it mentioned?"), "(a new conversation)", "What do you mean?")
 }

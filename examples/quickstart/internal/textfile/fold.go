@@ -41,7 +41,8 @@ func fold(word string) string {
 	return word
 }
 
-// functional are words that equal another word without its last e, as car and care. That e stays.
+// functional has words to which another word is reduced if it loses its last e, such as car for care. The other word
+// keeps its e.
 var functional = []string{"not", "for", "her", "car"}
 
 // stem returns the beginning that the forms of a folded word share: "resum" for resume, resumed and
@@ -54,7 +55,7 @@ func stem(word string) string {
 			continue
 		}
 		if ending == "e" && slices.Contains(functional, root) {
-			continue // a note is not "not"
+			continue // "note" is not a form of "not"
 		}
 		if n := len(root); ending != "e" && ending != "ure" && n > 3 && root[n-1] == root[n-2] && !strings.ContainsRune("lsz", rune(root[n-1])) {
 			root = root[:n-1] // running: run

@@ -7,12 +7,12 @@ import (
 
 // FoundLines is the result of a search for lines.
 type FoundLines struct {
-	// Total counts the lines that have every word of the query, Partly those that
-	// have some of the words.
+	// Total counts the lines that have every word of the query. Partly counts the
+	// lines that have only some of the words.
 	Total  int `json:"total"`
 	Partly int `json:"partly"`
-	// Lines are in the order of the file: those with every word, or if there are
-	// none, those with most of the words.
+	// Lines has the lines with every word, or if there are none, the lines with
+	// most of the words, in the order of the file.
 	Lines   []Line   `json:"lines"`
 	Missing []string `json:"missing,omitempty"`
 }

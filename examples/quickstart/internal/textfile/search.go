@@ -14,10 +14,11 @@ const MaxFound = 20
 type Found struct {
 	File string `json:"file"`
 	// Total counts the passages that have every word of the query: in two sentences that
-	// follow each other, or in the headings above them. Partly counts the other ones.
+	// follow each other, or in the headings above them. Partly counts the other passages
+	// with a word of the query.
 	Total  int `json:"total"`
 	Partly int `json:"partly"`
-	// Passages are the best of them. Those with every word come first.
+	// Passages has the best passages. Passages with every word come first.
 	Passages []Passage `json:"passages"`
 	// Missing are the words that the file does not have.
 	Missing []string `json:"missing,omitempty"`
@@ -77,8 +78,8 @@ func (t term) best(words []string) float64 {
 }
 
 // Search finds passages by words, without regard to case, plural and ending. Passages
-// that define the words come first, then those that have most of them. Limit is at
-// most MaxFound, and 0 means 5.
+// that define the words come first, and then passages with most of the words. Limit is
+// at most MaxFound, and 0 means 5.
 func (f *File) Search(query string, limit int) Found {
 	if limit <= 0 {
 		limit = 5
@@ -257,8 +258,8 @@ func (b *block) together(terms []term) bool {
 	return false
 }
 
-// closest returns the offset of the one or two sentences with the most weight of terms, and the
-// most weight of a single sentence.
+// closest returns the offset of the one or two adjacent sentences with the greatest weight of terms,
+// and the greatest weight of a single sentence.
 func (b *block) closest(terms []term) (start int, one float64) {
 	most := 0.0
 	all := sentences(b.raw)

@@ -67,7 +67,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A question finds the other forms of a verb or a noun, and no word that only looks like such a
+// A search also finds the other forms of a verb or a noun, but no word that only looks like such a
 // form.
 func TestSearchFindsIrregularForms(t *testing.T) {
 	t.Parallel()
@@ -386,8 +386,8 @@ func TestTitleCompletesNoPassage(t *testing.T) {
 	assert.Empty(t, got.Missing)
 }
 
-// For a long passage, the search also returns up to three sentences, which begin with those that
-// have most of the words.
+// For a long passage, the search also returns up to three sentences. They begin with the sentences
+// that have most of the words.
 func TestBestSentences(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("The room has a window and a door and a floor. ", 4)

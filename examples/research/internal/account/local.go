@@ -39,7 +39,7 @@ type threadStore interface {
 
 var _ Backend = (*Local)(nil)
 
-// OpenSQLite opens the files in a folder, and makes them.
+// OpenSQLite opens the files in a folder, and creates them if they do not exist.
 func OpenSQLite(ctx context.Context, folder string, secret []byte) (*Local, error) {
 	store, err := sqlitecheckpoint.Open(ctx, filepath.Join(folder, "checkpoints.db"), sqlitecheckpoint.Options{})
 	if err != nil {

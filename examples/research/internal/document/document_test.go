@@ -192,7 +192,7 @@ func TestSentences(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// The passages of every text hold each of its words once and in order, and are short.
+// The words of the passages are words of the text, in the same order and without a repetition. No passage is long.
 func FuzzPassages(f *testing.F) {
 	f.Add(notice)
 	f.Add(strings.Repeat("a sentence of some words. ", 200))

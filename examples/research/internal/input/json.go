@@ -1,4 +1,4 @@
-// Package input reads what clients send.
+// Package input reads the requests of clients: JSON bodies and uploaded files.
 package input
 
 import (

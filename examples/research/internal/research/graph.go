@@ -18,9 +18,9 @@ var (
 	Messages = state.Keyed("messages", llm.ByID).Prune(func(m []llm.Message) []llm.Message {
 		return llm.Prune(m, llm.Pruning{})
 	})
-	// Findings are what deepResearch has found.
+	// Findings has the model's answers on the topics. The node deepResearch writes them.
 	Findings = state.Append[Finding]("findings")
-	// Solution is what solutionSought has written.
+	// Solution is the summary of the solution. The node solutionSought writes it.
 	Solution = state.Last[string]("solution")
 	// Errors are problems that did not make the run fail.
 	Errors = state.Append[string]("errors")
