@@ -7,7 +7,7 @@ const maxKnown = 4096
 
 // knownDigests caches the digests of checkpoints that were recently read or written. Put
 // reads the parent of a checkpoint only if the cache does not have the parent's digest.
-// When young is full, it replaces older, whose digests are dropped.
+// When the map young is full, it replaces the map older, whose digests are dropped.
 type knownDigests struct {
 	mu           sync.Mutex
 	young, older map[Key]digest

@@ -11,7 +11,7 @@ import (
 // arguments.
 type Store interface {
 	// Put adds a checkpoint and makes it the newest of its thread and namespace. The
-	// argument head is the id of the newest checkpoint of which the caller knows; empty
+	// argument head is the id of the newest checkpoint that the caller knows; empty
 	// means that there is none. If another checkpoint is the newest, or if c.ID
 	// exists, Put stores nothing and returns [ErrConflict]. c.Parent may be an older
 	// checkpoint than head, which forks the thread. Put returns [ErrNotFound] if the

@@ -112,8 +112,8 @@ func namespaceOf(key checkpoint.Key) checkpoint.Key {
 	return key
 }
 
-// head returns the id of the newest checkpoint in the namespace of a key, and the empty
-// string for none.
+// head returns the id of the newest checkpoint in the namespace of a key, or the empty
+// string if there is none.
 func (f *fixture) head(key checkpoint.Key) string { return f.newest[namespaceOf(key)].ID }
 
 // tryPut puts a checkpoint with the current head.

@@ -107,7 +107,7 @@ func (h *history) controlOf(i int32) []byte {
 	return h.read(r.control, 0, r.controlSize)
 }
 
-// id returns the id of a record, and the empty string for none.
+// id returns the id of a record, or the empty string if i is none.
 func (h *history) id(i int32) string {
 	if i == none {
 		return ""

@@ -23,10 +23,10 @@ import (
 var uncheckedColumns = []string{
 	"cp_step.time", "cp_step.epoch", // epoch: read by Rollback only
 	"cp_write.thread", "cp_write.seq",
-	// A checkpoint without children whose thread or number is damaged is not found, as if its
-	// row had been deleted. Only for the head is this detected; see
-	// TestNumberOfTheHeadIsChecked. The newest checkpoint of a subgraph is not found if its
-	// namespace is damaged.
+	// If the thread or number of a checkpoint without children is damaged, the checkpoint is
+	// not found, as if its row had been deleted. The store detects such damage only for the
+	// head; see TestNumberOfTheHeadIsChecked. The newest checkpoint of a subgraph is not found
+	// if its namespace is damaged.
 	"cp_step.thread", "cp_step.seq",
 	"cp_thread.id", "cp_thread.tenant", // a thread with another name is another thread
 	"cp_thread.created", "cp_thread.steps", "cp_thread.at",

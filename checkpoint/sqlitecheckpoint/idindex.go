@@ -34,7 +34,7 @@ const (
 	CROSS JOIN cp_step s ON s.key BETWEEN m.key AND (m.key | 31) AND s.id = ?`
 
 	// dividedQuery finds the checkpoints that have the entry of a new id but a greater
-	// id. It returns the least id and the least key of them. Its arguments are thread and
+	// id. It returns their least id and their least key. Its arguments are thread and
 	// id (for entryQuery), id, thread, and id.
 	dividedQuery = `SELECT min(s.id), min(s.key) FROM (` + entryQuery + `) m
 	CROSS JOIN cp_step s ON s.key BETWEEN m.key AND (m.key | 31) AND s.id > ?
