@@ -60,7 +60,7 @@ type nodeSpec struct {
 }
 
 // New returns a builder for a graph with this name and these channels. Every
-// channel that a node reads or writes must be among them. The name stands in errors,
+// channel that a node reads or writes must be among them. The name appears in errors,
 // logs and traces. It need not be unique, and may be empty.
 func New(name string, channels ...state.Handle) *Builder {
 	b := &Builder{name: name, channels: channels, nodes: map[string]*nodeSpec{}}

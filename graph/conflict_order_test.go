@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/graph"
 )
 
-// inOrder runs a test in a bubble on a store with leases and on one without.
+// inOrder runs a test in a synctest bubble, on a store with leases and on a store without leases.
 func inOrder(t *testing.T, test func(t *testing.T, g *gated)) {
 	t.Parallel()
 	for name, open := range map[string]func() checkpoint.Store{

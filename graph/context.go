@@ -84,9 +84,9 @@ func IdempotencyKey(ctx context.Context) string {
 
 // Emit delivers a value to the reader of the run's events, as an [Emitted]. It
 // returns when the reader has received the value, or when the value is the next event
-// that the reader receives. So a slow reader slows the node. If ctx ends before, Emit
+// that the reader receives. So a slow reader slows the node. If ctx ends first, Emit
 // returns at once and the value may be lost. Any goroutine that the node waits for may
-// call it. Without a reader, or outside a node, it does nothing.
+// call Emit. Without a reader, or outside a node, Emit does nothing.
 func Emit(ctx context.Context, value any) {
 	if t := engine.TaskOf(ctx); t != nil {
 		t.Emit(ctx, value, newEmitted)

@@ -61,7 +61,8 @@ type TaskSet struct {
 	Tasks []string `json:"tasks"`
 	// RemainingSteps is what [RemainingSteps] returns in the tasks.
 	RemainingSteps int `json:"remaining_steps"`
-	// Metadata are the [RunOptions.Metadata] of the run. The checkpoints of subgraphs have them.
+	// Metadata is the [RunOptions.Metadata] of the run. The checkpoints of subgraphs have the same
+	// metadata.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Hooks are functions that are called when a run, a superstep or a task begins, for tracing
-// and metrics. Set them in [Options] or [RunOptions]. Any of them may be nil. Package graph/otelgraph has them for OpenTelemetry.
-// Hooks must not change after they were given to a graph or a run.
+// and metrics. Set them in [Options] or [RunOptions]. Any of them may be nil. Package graph/otelgraph has hooks for
+// OpenTelemetry. Hooks must not change after they were given to a graph or a run.
 //
 // A hook returns a context derived from its own. The supersteps of a run, the tasks of a superstep,
 // and the node and middleware of a task see the values of that context. A subgraph sees the values of

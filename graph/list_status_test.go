@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestStoresListTheNodesAtWhichGraphsStop proves that a store lists the nodes of the outermost
-// graph that ask, fail and pause, in each mode of durability, and no thread that has continued.
+// TestStoresListTheNodesAtWhichGraphsStop proves that in each durability mode, a store lists the nodes
+// of the root graph that ask, fail and pause, and does not list a thread that has resumed.
 func TestStoresListTheNodesAtWhichGraphsStop(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		inner := build(t, nil, func(b *graph.Builder) {
@@ -57,8 +57,9 @@ func TestStoresListTheNodesAtWhichGraphsStop(t *testing.T) {
 	})
 }
 
-// TestStoresListWhyATaskThatWasRetriedStops proves that a store lists a task that asked and failed
-// in different runs once, and not while an executor retries it.
+// TestStoresListWhyATaskThatWasRetriedStops proves that if a task asks in one run and fails in another,
+// a store lists the task only by its newest outcome, and does not list a failed task while an executor runs
+// it again.
 func TestStoresListWhyATaskThatWasRetriedStops(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		b := graph.New("test", note)

@@ -182,7 +182,8 @@ var migrationCases = map[string]migrationCase{
 	},
 }
 
-// migrations returns the migrations of a subgraph with the changed names in olds.
+// migrations returns the migrations of the nodes in olds, the old names of a subgraph's nodes. It
+// leaves out nodes whose names did not change.
 func (n names) migrations(olds ...string) graph.Migrations {
 	m := graph.Migrations{Nodes: names{}}
 	for _, old := range olds {

@@ -20,7 +20,7 @@ type Options struct {
 	// Durability says when a superstep is stored.
 	Durability Durability
 	// PauseBefore and PauseAfter name nodes. A run pauses before, or after, each
-	// superstep that contains one of them. The next run resumes. [AllNodes] names all.
+	// superstep that contains one of them. The next run resumes. [AllNodes] names all nodes.
 	PauseBefore, PauseAfter []string
 	// MaxSteps is the maximum number of supersteps of a run. Zero means 100.
 	MaxSteps int
@@ -47,8 +47,8 @@ type Options struct {
 	Version string
 	// Logger receives warnings, such as a stored channel that the graph no longer has,
 	// a join that still waits when the run has finished, or a sent task that reads a
-	// channel which was not sent to it. A [log/slog.Logger] is such a logger; a program that
-	// uses none does not contain that package. Nil means that nothing is logged.
+	// channel which was not sent to it. A [log/slog.Logger] is such a logger. Package log/slog is
+	// part of a program only if the program itself uses it. Nil means that nothing is logged.
 	Logger interface{ Warn(msg string, args ...any) }
 }
 
@@ -90,15 +90,15 @@ func (d Durability) String() string { return engine.Durability(d).String() }
 // A ConflictPolicy says what a run, an update or a deletion does when another run
 // holds its thread. A thread is identified by its store and its id, so the other run
 // may belong to another Graph value of this process. A node that runs its
-// own thread gets [checkpoint.ErrConflict] whatever the policy: it would wait for itself.
+// own thread gets [checkpoint.ErrConflict] under every policy, because it would wait for itself.
 type ConflictPolicy uint8
 
 const (
 	// ConflictReject fails at once with [checkpoint.ErrConflict].
 	ConflictReject = ConflictPolicy(engine.Reject)
 	// ConflictWait waits until the other run or the context ends. The runs of one process that
-	// wait get the thread in the order in which they began to wait, if their graphs have the same
-	// value of a store. Between processes, and between values, the order is undefined.
+	// wait get the thread in the order in which they began to wait, if their graphs use one value of
+	// the store. Between processes, and between values of the store, the order is undefined.
 	ConflictWait = ConflictPolicy(engine.Wait)
 	// ConflictInterrupt cancels the other run, waits for it to end, and then runs, before the runs
 	// that wait with ConflictWait. The

@@ -40,8 +40,8 @@ func TestRemovedChannelIsIgnoredWithOneWarningOrNone(t *testing.T) {
 	require.Empty(t, log)
 }
 
-// TestStoredResultForRemovedChannel proves that a stored result of an unfinished superstep that writes to a channel which
-// the graph does not have is an error, and is ignored if Migrations say that the channel was removed.
+// TestStoredResultForRemovedChannel proves that a thread cannot be read if a stored result of its unfinished superstep
+// writes to a channel that the graph does not have. If Migrations say that the channel was removed, the write is ignored.
 func TestStoredResultForRemovedChannel(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -67,8 +67,8 @@ func TestStoredResultForRemovedChannel(t *testing.T) {
 	wantTrail(t, done(t, version(graph.Migrations{Channels: map[string]string{"total": ""}}), ask.Answer(q, "yes")), "yes")
 }
 
-// TestWaitingWriteForRemovedChannel proves that a write of a Send, or of a subgraph for its parent, to a channel which the graph
-// does not have is an error, and is ignored if Migrations say that the channel was removed.
+// TestWaitingWriteForRemovedChannel proves for a stored write of a Send, and for a write of a subgraph for its parent: if the
+// graph does not have the channel, the run fails. If Migrations say that the channel was removed, the write is ignored.
 func TestWaitingWriteForRemovedChannel(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"send", "subgraph"} {

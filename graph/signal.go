@@ -36,7 +36,7 @@ func SendOver(node string, writes ...state.Write) state.Write {
 func ToParent(w state.Write) state.Write { return signal(engine.ToParent{Write: w}) }
 
 // Begin makes a run begin a new turn at the entry of the graph, even without other
-// input. Input that only writes to channels implies it.
+// input. Input that only writes to channels implies Begin.
 func Begin() state.Write { return signal(engine.Turn{Begin: true}) }
 
 // Continue makes the run resume the current turn. Writes to channels in the same input

@@ -106,10 +106,10 @@ type Pause struct {
 	// Prompt is the prompt of the question, as JSON.
 	Prompt json.RawMessage `json:"prompt,omitempty"`
 	// Asked is the time at which the question was asked first, or at which the run stopped at a static
-	// pause, by the clock of the process that ran the node. A node that runs again and asks again does
-	// not change it, unless an edit of its subgraph withdrew the question. A question that an older version of Weft
-	// stored has no such time: [Thread.Snapshot] gives the time of the newest checkpoint of the thread and its
-	// subgraphs, a run gives zero, and a node that asks it again gives it the present time.
+	// pause, by the clock of the process that ran the node. If the node runs again and asks again, Asked
+	// does not change, unless an edit of its subgraph withdrew the question. A question that an older version of Weft
+	// stored has no such time. For it, [Thread.Snapshot] returns the time of the newest checkpoint of the thread and
+	// its subgraphs, and a run returns zero, until the node asks again and sets the time.
 	Asked time.Time `json:"asked,omitzero"`
 }
 

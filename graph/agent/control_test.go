@@ -216,7 +216,7 @@ func TestQuestionAboutTheAnswerKeepsIt(t *testing.T) {
 	assert.EqualValues(t, 2, agent.Result.Get(snap).Usage.Total)
 }
 
-// TestHandoffNeedsAName proves that a handoff to no agent is refused when the agent is made.
+// TestHandoffNeedsAName proves that New returns an error for a Handoff without the name of an agent.
 func TestHandoffNeedsAName(t *testing.T) {
 	t.Parallel()
 	_, err := agent.New("a", llmtest.NewScript(), nil, agent.Options{Use: []agent.Middleware{agent.Handoff("", "It helps.")}})

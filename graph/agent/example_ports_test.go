@@ -94,7 +94,7 @@ func ExampleNew_handOver() {
 	// assistant: Is there anything else?
 }
 
-// Alice and Bob hand over the conversation to each other. The active agent is remembered.
+// Alice and Bob hand over the conversation to each other. The thread stores which agent is active.
 func ExampleSwarm() {
 	add := tools.New("add", "Adds.", func(_ context.Context, in struct{ A, B int }) (int, error) { return in.A + in.B, nil })
 	alice := must(agent.New("alice", llmtest.NewScript(llmtest.Call("transfer_to_bob", `{}`), llmtest.Call("add", `{"A":5,"B":7}`), llmtest.Say("12")), must(tools.NewSet(add)),

@@ -164,8 +164,8 @@ func TestJumpsAreBoundedByMaxTurns(t *testing.T) {
 	}
 }
 
-// If a Stop ends a run with an open question of a tool, each call has a result and each write is
-// applied once.
+// If a Stop ends a run with an open tool call, the call gets a result, and each write is applied
+// once.
 func TestStopAppliesWritesOnce(t *testing.T) {
 	t.Parallel()
 	m := agent.Middleware{BeforeModel: func(_ context.Context, r agent.Run) (state.Update, error) {

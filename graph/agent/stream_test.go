@@ -71,7 +71,7 @@ func whole(replies ...llm.Message) llm.Model {
 	})
 }
 
-// TestUpdatesOfAnAgentAreRead proves that the channels of an agent read the update of each of its tasks.
+// TestUpdatesOfAnAgentAreRead proves that the channels of an agent can read the update of each of the agent's tasks.
 func TestUpdatesOfAnAgentAreRead(t *testing.T) {
 	t.Parallel()
 	set := newSet(t, tools.New("count", "Counts.", func(context.Context, struct{}) (int, error) { return 2, nil }))

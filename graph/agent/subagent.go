@@ -35,11 +35,12 @@ type SubAgent struct {
 	Prompt func(s state.View, task llm.Message) []llm.Message
 }
 
-// AsTool returns a middleware with a tool that gives a task to a sub-agent. Its argument is
-// the task, and its result is the last reply of the sub-agent, with its structured answer if it has one.
+// AsTool returns a middleware with a tool that gives a task to a sub-agent. The argument of the tool is
+// the task. The result is the last reply of the sub-agent, with its structured answer if it has one.
 //
 // Each call is a separate task that runs the sub-agent as a subgraph. The sub-agents of one reply
-// run concurrently, after its other tool calls have ended or were approved. The stream of the run has the tokens and tool calls of the
+// run concurrently, after the other tool calls of the reply: a tool call that waits for an approval
+// delays them. The stream of the run has the tokens and tool calls of the
 // sub-agent, with its path. Questions of the sub-agent are questions of the thread. A
 // sub-agent that was killed resumes at its last checkpoint. If it fails, the error is the
 // result of the call, unless Options.Tools.OnError decides otherwise. If the conversation continues

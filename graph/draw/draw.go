@@ -77,8 +77,8 @@ func (p *painter) line(depth int, format string, args ...any) {
 	p.WriteByte('\n')
 }
 
-// id returns the identifier of a node: its name, if both languages accept it. Other
-// letters are replaced by underscores, and a number makes the identifier unique.
+// id returns the identifier of a node: its name, if both languages accept the name. Otherwise
+// it replaces each other character by an underscore, and adds a number if the identifier is taken.
 func (p *painter) id(prefix, name string) string {
 	key := prefix + name
 	if id, ok := p.ids[key]; ok {

@@ -28,8 +28,8 @@ func runAll(run RunFunc) executeFunc {
 	}
 }
 
-// brokenExecutors are executors that each break one promise, and the name of a case that must
-// fail for the executor.
+// brokenExecutors has executors that each break one promise. The field fails is the name of a case
+// that must fail for the executor.
 var brokenExecutors = []struct {
 	name, fails string
 	make        func(RunFunc) executeFunc
@@ -80,7 +80,7 @@ func fails(h Harness, c testCase) bool {
 	return len(suitetest.Record(func(tb testing.TB) { h.check(tb, c) })) > 0
 }
 
-// The suite ends for executors whose authors have not finished them, and fails.
+// The suite fails for the first drafts of executors, and does not hang or panic.
 func TestSuiteEndsForDrafts(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(RunFunc) executeFunc{

@@ -30,11 +30,12 @@ func Do[T any](ctx context.Context, key string, fn func(context.Context) (T, err
 
 // Call runs a graph as a task and returns a value that the function result reads from its
 // final state, such as the method Get of a channel. The value is stored as the result of the
-// task. The graph starts with the given input. It shares no channels with the flow. Its
-// checkpoints are stored in the thread of the flow, so it resumes at its last checkpoint. Its
-// questions pause the flow. Its events have the task in their path. [graph.Thread.Subgraph] does not reach
-// it: its state cannot be read or changed from outside. The graph runs with its
-// own middleware, and with its own MaxSteps, MaxParallel and pauses. Its store is not used.
+// task. The graph starts with the given input, and shares no channels with the flow. The
+// checkpoints of the graph are stored in the thread of the flow, so the graph resumes at its last
+// checkpoint. Questions of the graph pause the flow. Events of the graph have the task in their path.
+// [graph.Thread.Subgraph] cannot return a handle on the graph, so no caller can read or edit its state.
+// The graph runs with its own middleware, and with its own MaxSteps, MaxParallel and pauses. Its store
+// is not used.
 func Call[T any](ctx context.Context, key string, g *graph.Graph, result func(state.View) T, input ...state.Write) (T, error) {
 	var zero T
 	if g == nil {

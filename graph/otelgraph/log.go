@@ -8,7 +8,8 @@ import (
 )
 
 // NewLogHandler returns a handler that adds trace_id and span_id to each record that is logged with
-// the context of a span, and passes it on to h. If the logger has an open group, they are in it.
+// the context of a span, and passes the record on to h. If the logger has an open group, the ids are in
+// the group.
 func NewLogHandler(h slog.Handler) slog.Handler { return logHandler{h} }
 
 type logHandler struct{ slog.Handler }

@@ -19,8 +19,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// TestLogsHaveTraceIDs proves that a record has the ids of the task in whose context it is logged,
-// and none without a span.
+// TestLogsHaveTraceIDs proves that a record which is logged with the context of a task has the ids of the
+// task's span, and that a record without a span has no ids.
 func TestLogsHaveTraceIDs(t *testing.T) {
 	t.Parallel()
 	r := record(otelgraph.Options{})

@@ -256,8 +256,8 @@ func TestToolOutcomes(t *testing.T) {
 	}
 }
 
-// TestGraphInsideANodeIsTracedOnce proves that a graph which a node runs by itself is a part of the
-// trace, and that its requests have one span.
+// TestGraphInsideANodeIsTracedOnce proves that a graph on which a node calls Invoke is part of the
+// trace, and that each of its requests has one span.
 func TestGraphInsideANodeIsTracedOnce(t *testing.T) {
 	t.Parallel()
 	r := record(otelgraph.Options{})

@@ -341,7 +341,7 @@ func TestFailuresAreRecorded(t *testing.T) {
 	}
 }
 
-// TestReaderThatLeavesCancelsTheRun proves that all spans end when the loop over a stream is left.
+// TestReaderThatLeavesCancelsTheRun proves that all spans end when the reader leaves the loop over a stream.
 func TestReaderThatLeavesCancelsTheRun(t *testing.T) {
 	t.Parallel()
 	r := record(otelgraph.Options{})

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	// System is the system prompt. Parts about the to-do list, the files and the skills follow.
 	System string
-	// Tools are more tools of the agent.
+	// Tools are additional tools of the agent.
 	Tools []tools.Tool
 	// Files are the files of the agent and its sub-agents. Nil means [State].
 	Files Files
@@ -103,8 +103,8 @@ func New(name string, model llm.Model, o Options) (*graph.Graph, error) {
 
 const (
 	defaultTokens = 100_000
-	// maxResult is the longest result of a tool, in bytes. JSON can make it six times as long, and
-	// it must still fit into a file that is stored as a value of a memory.
+	// maxResult is the longest result of a tool, in bytes. In JSON, the result can be six times as
+	// long, and it must still fit into a file that is stored as a value of a memory.
 	maxResult = 512 << 10
 )
 

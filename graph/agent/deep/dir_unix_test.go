@@ -25,7 +25,7 @@ import (
 
 const outsideText = "OUTSIDE-4711"
 
-// openDir returns the root of a folder. A file and another folder are beside it.
+// openDir returns the root of a folder. Its parent folder also has a file and another folder.
 func openDir(t *testing.T) (root *os.Root, dir, outside string) {
 	t.Helper()
 	top := t.TempDir()

@@ -4,5 +4,5 @@ package deep
 
 import "syscall"
 
-// nonBlocking makes opening a named pipe return at once.
+// nonBlocking is the flag with which the opening of a named pipe does not wait for a writer.
 const nonBlocking = syscall.O_NONBLOCK

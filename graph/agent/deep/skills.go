@@ -46,7 +46,7 @@ func Skills(files Files, dirs ...string) agent.Middleware {
 				if ctx.Err() != nil {
 					return "", context.Cause(ctx)
 				}
-				if errors.Is(err, fs.ErrNotExist) { // it was removed meanwhile
+				if errors.Is(err, fs.ErrNotExist) { // the file was removed meanwhile
 					continue
 				}
 				var s skill

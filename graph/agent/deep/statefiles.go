@@ -47,8 +47,8 @@ func (changeID) WithID(c change, id string) change {
 // changes are the changes of all files, oldest first.
 var changes = state.Keyed("agent_files", changeID{}).Prune(withoutOutdated)
 
-// withoutOutdated removes the changes of a file before its newest whole text. Whole is used only if
-// it equals the current text: it lacks the edits that other agents made at the same time.
+// withoutOutdated removes the changes of a file before its newest whole text. A Whole counts only if it
+// equals the current text, because it lacks the edits that other agents made at the same time.
 func withoutOutdated(list []change) []change {
 	newest, compare := map[string]int{}, map[string]bool{}
 	for i, c := range list {

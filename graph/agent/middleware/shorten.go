@@ -18,8 +18,8 @@ type History struct {
 	// Summarise, if not nil, summarises the dropped messages as [llm.Summarise] does: it keeps the last
 	// Pruning.MinMessages messages. See [llm.SummariseWith]. The summary is stored in the thread, and Summarise is
 	// called again only when the conversation exceeds the budget again. If the agent is a node of
-	// another graph, this needs [graph.SubgraphOptions].Persist, or Stored. With
-	// Summarise, Pruning.FromUser has no effect, since a summary is a user message.
+	// another graph, the next run has the summary only with [graph.SubgraphOptions].Persist, or Stored.
+	// With Summarise, Pruning.FromUser has no effect, since a summary is a user message.
 	Summarise llm.Summariser
 	// Stored also removes the dropped messages from the stored conversation and
 	// stores the summary in their place. No other node of the graph may then write

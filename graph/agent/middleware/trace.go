@@ -15,8 +15,9 @@ type Hooks struct {
 	// The error of a call that waits for an answer of a person is a pause, which [graph.IsPause]
 	// reports: do not count it as an error.
 	Model func(ctx context.Context, c agent.ModelCall) (context.Context, func(agent.Reply, error, time.Duration))
-	// Tool does the same for tool calls. If a tool fails, the outcome has an error status and the
-	// error is nil. The error of a tool call that waits for an approval is a pause, too.
+	// Tool is called before each tool call, and its function after the call. If a tool fails, the
+	// outcome has an error status and the error is nil. The error of a tool call that waits for an
+	// approval is a pause, too.
 	Tool func(ctx context.Context, c agent.ToolCall) (context.Context, func(tools.Outcome, error, time.Duration))
 }
 
