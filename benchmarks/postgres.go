@@ -80,8 +80,8 @@ func (d *database) close() error {
 	return err
 }
 
-// A countingConn counts round trips: a write is the start of one, unless nothing was
-// read since the write before it.
+// A countingConn counts round trips. A write begins a round trip, unless nothing was
+// read since the previous write.
 type countingConn struct {
 	net.Conn
 	trips   *atomic.Int64

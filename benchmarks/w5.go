@@ -15,7 +15,8 @@ import (
 // w5Steps is how many supersteps a run of W5 has.
 const w5Steps = 11
 
-// w5 runs many threads at once, each W3 with 11 supersteps; a size counts runs.
+// w5 runs many threads at once. Each thread is W3 with 11 supersteps. A size is a
+// number of runs.
 var w5 = workload{
 	name:    "W5",
 	what:    "many threads at once, 11 supersteps a run",

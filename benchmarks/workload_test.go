@@ -78,8 +78,8 @@ func TestWrongOutcomesFail(t *testing.T) {
 	}
 }
 
-// TestOrderOfMeasurements checks that workloads take turns, that the last ones come
-// last, and that larger sizes than a limit are left out.
+// TestOrderOfMeasurements checks that workloads take turns, that workloads with the
+// field last run after all others, and that sizes above the limit are left out.
 func TestOrderOfMeasurements(t *testing.T) {
 	t.Parallel()
 	var order []string

@@ -4,9 +4,9 @@
 //	DATABASE_URL=… go run ./recall [-sets regexp] [-questions 1000] [-sample 200] [-cache folder]
 //
 // The program stores the texts in the in-memory store and copies them, with their IDs
-// and vectors, to SQLite and PostgreSQL. It prints Markdown tables: what Weft and simpler
-// methods find, what a smaller memory.Options.Candidates finds and costs, and whether the three
-// stores return the same facts in the same order.
+// and vectors, to SQLite and PostgreSQL. It prints Markdown tables with the recall of Weft and of
+// simpler methods, with the recall and the time for smaller memory.Options.Candidates, and with the
+// number of searches in which the three stores return different facts or another order.
 //
 // The vectors do not come from a language model. The embedder "learned" counts which words
 // stand together in these texts, and "trigrams" compares the spelling of words.

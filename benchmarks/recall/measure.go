@@ -63,7 +63,7 @@ func (b *bench) columns() []string {
 	return names
 }
 
-// An answer is what the methods found for one question, by columns.
+// An answer holds the results of the methods for one question, by columns.
 type answer struct {
 	columns    [][]int
 	candidates [][][]int

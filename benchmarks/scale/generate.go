@@ -32,8 +32,8 @@ var (
 	errDown  = errors.New("the mail server does not answer")
 )
 
-// newGraph returns a graph of three nodes. The last one is chosen by the channel kind: it sends,
-// asks or fails.
+// newGraph returns a graph in which three nodes run. The channel kind selects the last one,
+// which sends, asks or fails.
 func newGraph(store checkpoint.Store) (*graph.Graph, error) {
 	b := graph.New("desk", messages, kind)
 	say := func(who string) graph.NodeFunc {

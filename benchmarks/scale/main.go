@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// A place is a schema with many threads, and one with the threads from which they are copied.
+// A place has two schemas: one with many threads, and a template with the threads from which these are copied.
 type place struct {
 	pool             *pgxpool.Pool
 	schema, template string

@@ -12,7 +12,7 @@ import (
 // times are measured durations.
 type times []time.Duration
 
-// percentile returns the duration that a share of all, in percent, do not exceed.
+// percentile returns the duration that the given percentage of all durations does not exceed.
 func (t times) percentile(percent int) time.Duration {
 	if len(t) == 0 {
 		return 0

@@ -12,9 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Run runs this test binary in dir with additional environment variables. The child has to print
-// a line when it begins to work. Run kills it a time after this line, unless it has ended. It
-// returns the last line of the output of a child that has ended. The test fails if the child fails.
+// Run runs this test binary in dir with additional environment variables. The child has to print a
+// line when it begins to work. Run kills the child when the time after has passed since this line,
+// unless the child has ended. Otherwise Run returns the last line of its output. The test fails if
+// the child fails.
 func Run(t *testing.T, dir string, after time.Duration, env ...string) (last string, killed bool) {
 	t.Helper()
 	self, err := os.Executable()

@@ -96,7 +96,7 @@ func (e *executor) delegate(r *run, tasks []Task, sets []TaskSet, taken []bool) 
 		if !taken[i] {
 			continue
 		}
-		if t.saved != nil && t.saved.failure != "" { // a stored failure is an outcome of this attempt
+		if t.saved != nil && t.saved.failure != "" { // clear it: restoreAttempt takes a stored failure for the outcome of this attempt
 			forget = append(forget, checkpoint.Write{Task: t.ID(), Index: indexError, Channel: mark.Error})
 		}
 		r.events.send(r.storeCtx, t.event(TaskStarted, time.Now()))
@@ -140,7 +140,7 @@ func (r *run) collect(tasks []Task, taken []bool, complete bool) error {
 			r.events.send(r.storeCtx, t.ended())
 		}
 	}
-	r.answers = r.pending.answers // without those that the tasks refused
+	r.answers = r.pending.answers // without the answers that the tasks refused
 	return nil
 }
 

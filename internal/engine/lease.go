@@ -35,7 +35,7 @@ var holders struct {
 	active map[threadKey]*holder
 }
 
-// A holder is a run, or an edit, that has its thread for itself in this process, or waits for it.
+// A holder is a run or an edit that holds its thread in this process, or waits for it.
 type holder struct {
 	ctx      *runContext
 	policy   ConflictPolicy
@@ -62,8 +62,8 @@ func claim(key threadKey, h *holder) bool {
 	return true
 }
 
-// await makes h the holder of the thread when it is free and the runs before h in the line have had it.
-// A run that stops others comes before the runs that only wait.
+// await waits until the thread is free and the runs before h in the line have had it. It then makes h the
+// holder of the thread. A run that stops others comes before the runs that only wait.
 func (h *holder) await(ctx context.Context, key threadKey) error {
 	if h.join(key) {
 		return nil

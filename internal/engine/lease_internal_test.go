@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each run that rolls back the run before it learns that this failed, and not only the first in the line.
+// If the rollback of a run fails, each waiting run that requested the rollback gets the error, and not
+// only the first in the line.
 func TestFailedRollbackIsToldToEachRunThatWaits(t *testing.T) {
 	t.Parallel()
 	key := threadKey{thread: t.Name()}

@@ -73,7 +73,7 @@ type storedOnce struct {
 // A savedTask holds the decoded pending writes of one task.
 type savedTask struct {
 	done       bool
-	whole      bool // the result is that of a mark.Result; other writes of results do not count
+	whole      bool // a mark.Result holds the result; other writes of results do not count
 	writes     state.Update
 	targets    []*Node
 	sends      []sentTask
@@ -83,7 +83,7 @@ type savedTask struct {
 	pauses     []Pause
 	questions  map[string]*Pause // the questions by path, interrupt and key; see question
 	once       map[string]json.RawMessage
-	failed     bool // there is a failure, or it was forgotten; see [executor.delegate]
+	failed     bool // a failure was stored; [executor.delegate] may have cleared it since
 	asksAgain  bool // the failure is that the task refused an answer
 	failure    string
 	next       int // the first free index of a pending write

@@ -25,7 +25,7 @@ type Stream struct {
 	// newEvent converts an event to the type that users see.
 	newEvent func(*Event) any
 	// deliveries carries single events, converted by newEvent.
-	// The Stream itself means that the consumer takes the pending events.
+	// The Stream itself tells the consumer to take the pending events.
 	// Nil means the end. The buffer has room for one delivery.
 	deliveries chan any
 	abandoned  chan struct{} // closed when the consumer stops reading

@@ -179,8 +179,8 @@ func (s *Server) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// ready reports whether the server accepts connections. A connection would not tell, since
-// another program may have the port. So ready reads the process id and the status, which are
+// ready reports whether the server accepts connections. A connection would not show this,
+// since another program may have the port. So ready reads the process id and the status, which are
 // the lines 1 and 8 of the file postmaster.pid.
 func (s *Server) ready() bool {
 	b, err := os.ReadFile(filepath.Join(s.data, "postmaster.pid"))

@@ -64,7 +64,7 @@ func faultOfPooler(e *pgconn.PgError, connecting bool) Fault {
 		return Permanent
 	}
 	for _, text := range []string{
-		"server login has been failing", // the database is away; PgBouncer waits for server_login_retry
+		"server login has been failing", // the database cannot be reached; PgBouncer waits for server_login_retry
 		"cannot connect to server",
 		"query_wait_timeout", // no connection to the database was free
 		"no more connections allowed",

@@ -37,7 +37,7 @@ func echoGraph(o graph.Options) (*graph.Graph, error) {
 	return b.Compile(o)
 }
 
-// script answers a question with two numbers by a call of add, and its result by a text.
+// script is a model. It answers a question with two numbers by a call of the tool add, and the result of the tool by a text.
 func script(_ context.Context, r llm.Request) iter.Seq2[llm.Chunk, error] {
 	n, last := len(r.Messages), r.Messages[len(r.Messages)-1]
 	chunks := []llm.Chunk{}

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A valueError has the name of the error of the recorded graph.
+// A valueError is an error with the name that the error has in the recording.
 type valueError struct{ text string }
 
 func (e *valueError) Error() string { return e.text }

@@ -35,7 +35,7 @@ func fanoutGraph(o graph.Options) (*graph.Graph, error) {
 	b.Node("worker", func(ctx context.Context, s state.View) (state.Update, error) {
 		i := index.Get(s)
 		select {
-		// The recorded workers wait for a third of this time. Here they have to finish in order on a busy machine too.
+		// The recorded workers wait for a third of this time. Here they wait longer, so that they finish in order on a busy machine.
 		case <-time.After(time.Duration(i) * 300 * time.Millisecond):
 		case <-ctx.Done():
 			return nil, ctx.Err()

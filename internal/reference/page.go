@@ -81,7 +81,7 @@ func (w *writer) write() {
 	}
 }
 
-// heading writes a heading with the anchor that a documentation link has.
+// heading writes a heading with the anchor to which documentation links lead.
 func (w *writer) heading(anchor, text string) {
 	w.printf("### %s { #%s }\n\n", text, anchor)
 }

@@ -16,7 +16,7 @@ type field struct {
 	options []string // of the JSON tag
 	depth   int      // how many structs embed it
 	path    string
-	rival   *field // another field that counts as much, or nil
+	rival   *field // another field with the same name and precedence, or nil
 }
 
 func (f *field) optional() bool {

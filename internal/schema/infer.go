@@ -234,7 +234,7 @@ func (b *builder) tags(property *jsonschema.Schema, f *field) {
 	}
 }
 
-// limit narrows the range of a number, or of the elements of a list, to that of the tags minimum and maximum.
+// limit narrows the range of a number, or of the elements of a list, to the range of the tags minimum and maximum.
 func limit(property *jsonschema.Schema, least, greatest string) error {
 	if property.Items != nil {
 		property = property.Items

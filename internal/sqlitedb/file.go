@@ -95,8 +95,8 @@ func (d *DB) checkFile() error {
 }
 
 // explainWrite adds an error of the operating system to SQLite's "disk I/O error". This
-// error of SQLite does not tell a full disk, an exceeded quota, a file size limit and a
-// broken disk apart. To get the error of the system, explainWrite writes to a temporary
+// error of SQLite does not distinguish a full disk, an exceeded quota, a file size limit
+// and a broken disk. To get the error of the system, explainWrite writes to a temporary
 // file in the same folder, at the offset at which SQLite would write.
 func (d *DB) explainWrite(err error) error {
 	if d.file == "" || !isWriteError(err) {

@@ -4,5 +4,5 @@ package sqlitedb
 
 import "math"
 
-// freeSpace returns the greatest uint64, since this system does not tell the free space.
+// freeSpace returns the greatest uint64, since the free space is unknown on this system.
 func freeSpace(string) (uint64, error) { return math.MaxUint64, nil }

@@ -8,11 +8,11 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// An alias is a store in which one thread has another id. It can only be read, and delete the
-// thread.
+// An alias is a store in which one thread has another id. It supports only reads, and the
+// deletion of a thread.
 type alias struct {
 	store    checkpoint.Store
-	id, name string // the id outside and inside of the store
+	id, name string // the id of the thread for callers, and in the store
 }
 
 func (a alias) inside(thread string) string {

@@ -1,5 +1,5 @@
-// Package unavailable marks the errors of stores that cannot be used for some time, such as one whose database
-// does not answer.
+// Package unavailable marks the errors of stores that cannot be used for some time, such as a store whose
+// database does not answer.
 package unavailable
 
 import "slices"
