@@ -3,8 +3,8 @@
 //
 //	go run . [-stores] [-run W1] [-rounds 9] [-short] [-markdown]
 //
-// A workload is run by several contestants: floor, the least code that does the
-// work without a library; eino, a peer; and weft. Every contestant runs once in
+// Several contestants run a workload: floor, the least code that does the work
+// without a library; eino, a peer; and weft. Every contestant runs once in
 // every round, directly after the one before it, so that a slow moment of the
 // machine affects all of them. A target bounds a ratio of two samples of one round,
 // and the median of the rounds is compared with the bound. The final state of every

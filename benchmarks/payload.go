@@ -9,7 +9,7 @@ import (
 // A payload holds the texts of the messages that a workload appends.
 type payload []string
 
-// newPayload returns texts of so many bytes. They hold 6 random bits a byte, so they
+// newPayload returns texts of size bytes. They hold 6 random bits a byte, so they
 // do not compress below 3/4 of their size.
 func newPayload(size int) payload {
 	var seed [32]byte

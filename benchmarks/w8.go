@@ -89,7 +89,7 @@ type fanOut struct {
 	payload payload
 	n       int
 	store   checkpoint.Store
-	reader  checkpoint.Store // the same threads, on connections of its own
+	reader  checkpoint.Store // the same threads, on separate connections
 	trips   func() int64     // round trips so far
 	slow    bool
 

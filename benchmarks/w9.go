@@ -56,7 +56,7 @@ func (itemID) WithID(e item, id string) item {
 	return e
 }
 
-// The channels of W9, apart from those of the loop.
+// The channels of W9, apart from the channels of the loop.
 var (
 	Items   = state.Keyed("items", itemID{})
 	Tags    = state.Set[string]("tags")

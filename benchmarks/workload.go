@@ -11,7 +11,7 @@ import (
 type workload struct {
 	name  string
 	what  string
-	unit  string // what a size counts, in the singular
+	unit  string // the unit of a size, in the singular
 	sizes []int
 	// last makes a workload run after all others. A workload that starts thousands of
 	// goroutines is last: the garbage collector scans their stacks until the process ends.

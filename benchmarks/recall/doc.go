@@ -11,8 +11,8 @@
 // The vectors do not come from a language model. The embedder "learned" counts which words
 // stand together in these texts, and "trigrams" compares the spelling of words.
 //
-// The exit status is 1 if a store returns other facts than the in-memory store or a
-// result is worse than it has to be, and 2 if a run fails. With 300 questions, a difference
+// The exit status is 1 if a store returns other facts than the in-memory store or if a
+// figure is below its bound, and 2 if a run fails. With 300 questions, a difference
 // of two points is within the error of the sample. The program downloads 38 MB once, needs
 // the program xz, and takes 5 GB of memory.
 package main

@@ -16,7 +16,7 @@ var workers = runtime.GOMAXPROCS(0)
 // The numbers of candidates that are compared, the default last.
 var candidates = []int{100, 200, 400}
 
-// A bench asks the questions of one collection after another.
+// A bench asks the questions of all collections, one collection after the other.
 type bench struct {
 	stores    []store // with the in-memory store first
 	embedders []memory.Embedder

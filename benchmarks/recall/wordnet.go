@@ -14,7 +14,7 @@ type synset struct {
 	gloss string
 }
 
-// readWordNet returns the synsets of nouns and verbs, with those of their words that are single words in lower case.
+// readWordNet returns the synsets of nouns and verbs. It omits words that have other characters than lower-case letters.
 func readWordNet(ctx context.Context, dir string) (sets []synset, err error) {
 	files, err := wordnet.read(ctx, dir, "usr/share/wordnet/data.*")
 	if err != nil {

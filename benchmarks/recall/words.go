@@ -72,7 +72,7 @@ next:
 	return strings.Join(kept, " ")
 }
 
-// sample returns up to n elements, the same ones for the same list.
+// sample returns up to n random elements. The same list gives the same elements.
 func sample[T any](list []T, n int) []T {
 	list = append([]T(nil), list...)
 	random := rand.New(rand.NewPCG(7, 11))

@@ -1,5 +1,5 @@
-// Command scale measures what a store of a million threads in PostgreSQL costs: its size, a
-// migration, lists by status and node, and the deletion of half of the threads while runs go on. It
+// Command scale measures a store of a million threads in PostgreSQL: its size, a migration, lists by
+// status and node, and the deletion of half of the threads while new threads run. It
 // prints the tables of docs/scale.md. DATABASE_URL names the server. The data takes about 4 KB a
 // thread, in a schema that is dropped at the end.
 package main
@@ -20,7 +20,7 @@ import (
 	"github.com/weft-go/weft/checkpoint/pgcheckpoint"
 )
 
-// settings are those of the command line.
+// settings are the settings of the command line.
 type settings struct {
 	threads, runs, queries int
 	undisturbed            time.Duration
@@ -114,7 +114,7 @@ func (p *place) sql(text string) string {
 	return strings.NewReplacer("weft.", p.schema+".", "template.", p.template+".").Replace(text)
 }
 
-// progress reports what is being done.
+// progress prints the current work and the time since the start.
 func (p *place) progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%5.0f s: "+format+"\n", append([]any{time.Since(p.started).Seconds()}, args...)...)
 }

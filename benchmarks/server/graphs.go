@@ -94,7 +94,7 @@ func serve(ctx context.Context, child string) error {
 	return nil
 }
 
-// bare writes events like those of the graph tick, with net/http alone.
+// bare writes events like the events of the graph tick, with net/http alone.
 func bare(w http.ResponseWriter, r *http.Request) {
 	n, err := strconv.Atoi(r.URL.Query().Get("n"))
 	if err != nil {

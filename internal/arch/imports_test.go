@@ -93,7 +93,7 @@ var layers = map[string][]string{
 	"server/ui/internal/...":     {"checkpoint", "checkpoint/...", "graph", "graph/agent", "graph/node", "llm", "llm/llmtest", "memory", "memory/inmemory", "server", "server/runs/memruns", "server/ui", "state", "tools"},
 	"server":                     {"checkpoint", "graph", "graph/draw", "llm", "memory", "internal/named", "internal/stored", "server/internal/question", "server/runs", "server/ui", "state", "tools", "internal/engine", "internal/jsonform", "internal/unavailable", "internal/uuid"},
 
-	// Examples and commands import only what users can import. The command weft also reads threads
+	// Examples and commands import only packages that users can import. The command weft also reads threads
 	// without their graphs.
 	"examples/...": {
 		"state", "graph", "graph/broadcast", "graph/draw", "graph/flow", "graph/node", "graph/otelgraph", "graph/agent", "graph/agent/deep", "graph/agent/middleware", "checkpoint", "checkpoint/...",

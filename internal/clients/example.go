@@ -15,8 +15,8 @@ import (
 
 var addressOf = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
-// startExample builds an example and starts it at a free port, without a database and without users. The programs of the
-// documents are clients of examples.
+// startExample builds an example and starts it at a free port, without a database and without users. The programs in the
+// documents call examples.
 func startExample(ctx context.Context, name string) (*started, error) {
 	dir, err := os.MkdirTemp("", "weft-clients-")
 	if err != nil {

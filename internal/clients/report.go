@@ -27,7 +27,7 @@ type outcome struct {
 	failed bool
 }
 
-// A suite is an element of a JUnit report: a suite with tests and suites, or the report.
+// A suite is a suite of a JUnit report, with tests and inner suites, or the report itself.
 type suite struct {
 	Name   string  `xml:"name,attr"`
 	Class  string  `xml:"classname,attr"`

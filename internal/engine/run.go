@@ -230,7 +230,7 @@ func (r *run) emitStepStarted(tasks []Task) {
 	}
 }
 
-// newTaskDetail returns a detail with room for so many tasks. For one task, which is the most
+// newTaskDetail returns a detail with room for the given number of tasks. For one task, which is the most
 // frequent number, the detail and its two slices are one allocation.
 func newTaskDetail(tasks int) *EventDetail {
 	if tasks != 1 {

@@ -27,7 +27,7 @@ type hooks struct {
 	writes    bool // the type has MarshalJSON or MarshalText
 	byPointer bool // this method has a pointer receiver
 	reads     bool // the type has UnmarshalJSON or UnmarshalText
-	readsBack bool // the type has a method that decodes the output of its own method
+	readsBack bool // the type can decode the output of its MarshalJSON or MarshalText
 }
 
 func hooksOf(t reflect.Type) (h hooks) {

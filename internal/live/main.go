@@ -62,7 +62,7 @@ func run(ctx context.Context, getenv func(string) string, out io.Writer) int {
 	return 0
 }
 
-// printLine writes a line. It ignores errors, since the exit status also tells the result.
+// printLine writes a line. It ignores errors, since the exit status also shows the result.
 func printLine(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }

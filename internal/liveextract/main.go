@@ -149,7 +149,7 @@ func (t *tally) write(out io.Writer, name string) {
 	printLine(out, "%-10s  %2d turns  right facts refused: %2d  wrong facts supported: %2d", name, t.turns, t.refusedRight, t.supportedWrong)
 }
 
-// printLine writes a line. It ignores errors, since the exit status also tells the result.
+// printLine writes a line. It ignores errors, since the exit status also shows the result.
 func printLine(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format+"\n", args...)
 }

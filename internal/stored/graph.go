@@ -259,8 +259,8 @@ func (p *part) graph(name string, handles map[*channel]state.Handle, o graph.Opt
 	return b.Compile(o)
 }
 
-// privateOf returns the channels of a subgraph that do not share the channel of the same name in the
-// part.
+// privateOf returns the channels of a subgraph that have the name of a channel of the part, but are not
+// shared with the part.
 func (p *part) privateOf(sub *part, handles map[*channel]state.Handle) (private []state.Handle) {
 	for name, c := range sub.channels {
 		if up := p.channels[name]; up != nil && up != c {
