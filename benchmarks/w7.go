@@ -59,8 +59,8 @@ func everyToken(tokens int, emit func(i int)) {
 	}
 }
 
-// readStreams runs all streams at once. Read returns the number of tokens that the
-// i-th stream delivered in order.
+// readStreams runs all streams at once. The function read returns the number of tokens
+// that the i-th stream delivered in order.
 func readStreams(read func(i int) (int, error)) (o outcome, err error) {
 	got := make([]int, streams)
 	failed := make([]error, streams)

@@ -91,7 +91,7 @@ func cacheFolder() (string, error) {
 	return filepath.Join(cache, "weft-clients"), err
 }
 
-// install copies the project, and installs its packages unless the same lock file is installed.
+// install copies the project, and installs its packages unless they are already installed from the same lock file.
 func (p project) install(ctx context.Context, home string) error {
 	dir := filepath.Join(home, p.name)
 	sub, err := fs.Sub(files, p.name)

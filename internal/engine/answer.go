@@ -86,7 +86,7 @@ func (r *run) answer(a Answer) (checkpoint.Write, error) {
 	return w, err
 }
 
-// openQuestions returns the end of an error text: whether there are open questions.
+// openQuestions returns the end of an error text, which says whether there are open questions.
 func (r *run) openQuestions() string {
 	if r.pending != nil {
 		for id := range r.pending.questions {

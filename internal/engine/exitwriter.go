@@ -50,7 +50,7 @@ func (w *exitWriter) put(_ context.Context, c *checkpoint.Checkpoint, head strin
 }
 
 // merge replaces the held checkpoint by a copy of c, and puts the held changes before
-// the changes of c. The held parent and Settles replace those of c, also in c itself.
+// the changes of c. The held parent and Settles replace the parent and Settles of c, also in c itself.
 // A snapshot in c includes the earlier changes, so merge drops them.
 // So the held data stays within a constant factor of the size of the state.
 func (h *heldCheckpoint) merge(c *checkpoint.Checkpoint) {

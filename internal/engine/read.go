@@ -44,8 +44,8 @@ func (p *Plan) Snapshot(ctx context.Context, o *Options, tasks []string) (*Snaps
 	return s, s.dateOldPauses(ctx, o)
 }
 
-// dateOldPauses gives each pause that an older version stored without a time the time of the newest checkpoint of the
-// thread, in any namespace. The pause may be older than that.
+// dateOldPauses sets the time of pauses that an older version stored without a time. It uses the time of the newest
+// checkpoint of the thread in any namespace. The pause may be older.
 func (s *Snapshot) dateOldPauses(ctx context.Context, o *Options) error {
 	undated := func(p Pause) bool { return p.Asked.IsZero() }
 	if !slices.ContainsFunc(s.Pauses, undated) {
