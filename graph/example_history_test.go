@@ -183,7 +183,7 @@ func ExampleThread_At() {
 	// 12 [measured priced]
 }
 
-// Fork with a changed state: the example looks for the checkpoint at which the node was due.
+// Fork with a changed state: the example looks for the checkpoint at which "price" was due.
 // Update stores a new checkpoint with the changed value, and the next run continues from the new one.
 func ExampleThread_At_update() {
 	weight := state.Last[int]("weight")

@@ -29,8 +29,8 @@ func reporting(name string, did func(string)) graph.NodeFunc {
 	}
 }
 
-// level builds the graph of level n. A private channel counts the executions of the nodes in
-// and out, which fail if the count is wrong.
+// level builds the graph of level n. A private channel counts the executions of its first and its
+// last node, which fail if the count is wrong.
 func level(did func(string), n, depth int) *graph.Graph {
 	private := state.Sum[int](fmt.Sprint("private", n))
 	b := graph.New(fmt.Sprint("level", n), trail, private)

@@ -11,7 +11,7 @@ import (
 // Once runs fn and returns its result. When the node runs again, after a pause, a
 // failure, a retry or a crash, Once returns the stored result without running fn. The
 // key identifies the side effect within the task. Calls with the same key share one
-// result, also concurrent calls, so two effects need two keys.
+// result, even if they are concurrent, so two effects need two keys.
 //
 // Once stores the result as JSON before it returns. It stores the result even if the
 // context ended while fn ran, so a completed effect is not lost. It does not start fn

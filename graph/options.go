@@ -31,11 +31,11 @@ type Options struct {
 	// surrounds decorators such as node.Retry, so it runs once for each run of a task
 	// and not once for each attempt. A node that runs a subgraph is wrapped too, and
 	// the nodes of the subgraph inherit the values of its context. The middleware in
-	// the Options of a subgraph applies only when that graph is run by itself.
+	// the Options of a graph has no effect when the graph runs as a subgraph.
 	Middleware []Middleware
 	// Hooks are called when a run, a superstep and a task begin and end, also in subgraphs. The nodes of a
 	// subgraph inherit the values of the context of the task that runs it. The hooks in the
-	// Options of a subgraph apply only when that graph is run by itself. Nil means none.
+	// Options of a graph have no effect when the graph runs as a subgraph. Nil means none.
 	Hooks *Hooks
 	// Executor runs tasks of this graph's threads elsewhere, such as in other processes. It needs
 	// the durability [Sync]. It has no effect on runs without a thread, on the tasks inside of a

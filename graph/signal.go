@@ -24,8 +24,8 @@ func Send(node string, writes ...state.Write) state.Write {
 }
 
 // SendOver is [Send] for a task that sees the whole state, with the writes of the
-// SendOver applied to it. Only the writes are stored with the task. When a node returns a Send or a
-// SendOver, its writes are checked on an empty state.
+// SendOver applied to it. Only the writes are stored with the task. As for Send, the writes are
+// checked on an empty state when a node returns the SendOver.
 func SendOver(node string, writes ...state.Write) state.Write {
 	return signal(&engine.Send{Node: node, Writes: writes, Over: true})
 }

@@ -149,8 +149,8 @@ func TestFailedPutBetweenTwoCalls(t *testing.T) {
 	})
 }
 
-// nestedPersistent compiles a graph with one persistent subgraph, the graph that the function
-// called returns.
+// nestedPersistent compiles a graph whose only node runs the graph of called as a persistent
+// subgraph.
 func nestedPersistent(t *testing.T) *graph.Graph {
 	outer := graph.New("outer", trail)
 	outer.SubgraphWith("inner", called(t), graph.SubgraphOptions{Persist: "inner"})

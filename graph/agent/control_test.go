@@ -110,9 +110,9 @@ func shout(change func(string) string) agent.Middleware {
 	}}
 }
 
-// TestMiddlewareSeesTheAnswerAsACall proves that WrapModel sees a structured answer that follows a
-// text as a call of the answer tool and can change it, and that a change that does not fit the type
-// ends the run with the reason.
+// TestMiddlewareSeesTheAnswerAsACall proves that if the model is asked for the structured answer after a
+// text, WrapModel gets the answer as a call of the answer tool, and can change it. If the changed answer
+// does not fit the type, the run ends with a reason.
 func TestMiddlewareSeesTheAnswerAsACall(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

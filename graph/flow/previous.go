@@ -14,8 +14,8 @@ type savedValue struct {
 }
 
 // Previous returns the value that the previous turn of the thread saved with [Save]. If the
-// turn saved none, it returns the output of the turn. In the first turn, and in a run without
-// a thread, it returns the zero value. It returns an error if the stored value does not
+// turn saved no value, Previous returns the output of the turn. In the first turn, and in a run
+// without a thread, it returns the zero value. It returns an error if the stored value does not
 // decode into a P. The context must be the context of the flow's function.
 func Previous[P any](ctx context.Context) (P, error) {
 	var value P

@@ -23,7 +23,7 @@ type Files interface {
 	// Write creates or replaces a file. It returns the writes that the agent has to store, or
 	// nil.
 	Write(ctx context.Context, s state.View, name, text string) (state.Update, error)
-	// Channels are the channels that an agent with these files has to have.
+	// Channels returns the channels that an agent with these files must have.
 	Channels() []state.Handle
 }
 

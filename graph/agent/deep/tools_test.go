@@ -276,7 +276,7 @@ func TestBrokenSkillsAreToldApart(t *testing.T) {
 	assert.Less(t, len(prompt), 1000)
 }
 
-// A folder that cannot exist is refused when the agent is made.
+// New returns an error, and Skills and MoveResults panic, for a text that is not the name of a folder.
 func TestFoldersAreCheckedWhenTheAgentIsMade(t *testing.T) {
 	t.Parallel()
 	_, err := deep.New("a", llmtest.NewScript(), deep.Options{Skills: []string{"/skills", "../secrets"}})

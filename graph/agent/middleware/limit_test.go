@@ -234,7 +234,7 @@ func TestToolLimitCountsCallsWithTheSameID(t *testing.T) {
 	assert.Contains(t, strings.Join(roles(snap), "\n"), "The limit of 2 tool calls")
 }
 
-// A limit or a retry for a tool that the agent does not have is refused when the agent is made.
+// New refuses a limit or a retry of a tool that the agent does not have.
 func TestUnknownToolsAreRefused(t *testing.T) {
 	t.Parallel()
 	set, err := tools.NewSet(work)
