@@ -191,7 +191,7 @@ func TestTheSameCronIsMadeOnce(t *testing.T) {
 	assert.Equal(t, http.StatusUnprocessableEntity, code)
 }
 
-// Each field of a cron can be changed that the SDKs can change.
+// A client can change each field of a cron that the SDKs can change.
 func TestACronChanges(t *testing.T) {
 	t.Parallel()
 	s, ask := cronServer(t)

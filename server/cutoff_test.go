@@ -92,7 +92,7 @@ var (
 // A writer streams a reply and returns it.
 type writer = func(context.Context) (llm.Message, error)
 
-// replies returns a writer that streams "Half" and then ends as its attempt says.
+// replies returns a writer that streams "Half" and then ends as the element of attempts for this call says.
 func replies(attempts []error, writing chan<- struct{}) writer {
 	var begun atomic.Int32
 	return func(ctx context.Context) (llm.Message, error) {

@@ -23,7 +23,7 @@ func trimmed(t *testing.T, w *wire) (thread, run string, removed int) {
 	got := w.events(resp, nil)
 	require.Equal(t, []string{"metadata", "values", "values", "custom", "custom", "values"}, names(got))
 	_, run, _ = strings.Cut(resp.Header.Get("Content-Location"), "/runs/")
-	w.json(http.MethodGet, "/threads/"+thread+"/runs/"+run+"/join", nil) // after join, the log is closed, and memory still has its events
+	w.json(http.MethodGet, "/threads/"+thread+"/runs/"+run+"/join", nil) // wait until the log is closed, because an open log has the events in memory
 	log, err := w.runs.Events(t.Context(), thread, 0, 0)
 	require.NoError(t, err)
 	second := 0 // the index of the second value that the node emits, 100 ms after the first

@@ -103,8 +103,8 @@ func childStores(ctx context.Context, kind string) (checkpoint.Store, runs.Store
 	return checkpoints, store, err
 }
 
-// crashGraphs returns the graphs of the test of killed servers. Each node has an effect, which calls did twice: before
-// its result is stored and afterwards.
+// crashGraphs returns the graphs of the test of killed servers. Each node has an effect, and calls did before and
+// after the result of the effect is stored.
 func crashGraphs(store checkpoint.Store, did func(what, key string)) (map[string]*graph.Graph, error) {
 	lines, tag := state.Append[string]("log"), state.LastWins[string]("tag")
 	question := graph.NewInterrupt[string, string]("ask")

@@ -134,7 +134,7 @@ func TestLogTakesInEventsThatAnotherServerHasStored(t *testing.T) {
 	assert.Equal(t, "late", events[0].Kind)
 }
 
-// In a brokenStore, Append waits until allow is closed, and then fails.
+// A brokenStore is a store whose Append waits until allow is closed, and then fails.
 type brokenStore struct {
 	runs.Store
 	allow chan struct{}

@@ -75,7 +75,7 @@ func TestAnOperatorLooksAfterTheThreadsOfAllUsers(t *testing.T) {
 	assert.Equal(t, http.StatusOK, ask(t, web, "ann", http.MethodGet, thread, nil).status, "the thread of a user stays its own")
 }
 
-// A rollback deletes stored data of a run. The permission to stop the runs of others does not include the permission to
+// A rollback deletes the stored data of a run. The permission to stop the runs of others does not include the permission to
 // delete them.
 func TestAnOperatorDoesNotRollBackTheRunsOfOthers(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,8 @@ import (
 	"github.com/weft-go/weft/server/runs/memruns"
 )
 
-// A program calls PutCron at each start. The runs of the cron start, changed arguments change the cron, and changes of a
-// client stay otherwise.
+// A program calls PutCron at each start. The cron starts its runs. If the arguments have changed, they replace the cron.
+// Otherwise the changes of a client stay. A cron that was switched off stays off.
 func TestAProgramPutsItsCrons(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -82,7 +82,7 @@ func TestEventsOfARunAreThoseOfLangChain(t *testing.T) {
 	assert.Len(t, events[len(events)-1].Data.Output.(map[string]any)["messages"], 4)
 }
 
-// weatherAgent is an agent with a tool. Its model returns the replies.
+// weatherAgent returns an agent with a tool. The model of the agent returns the replies.
 func weatherAgent(t *testing.T, replies ...llmtest.Reply) *graph.Graph {
 	t.Helper()
 	weather := tools.New("weather", "Tells the weather in a city.", func(ctx context.Context, in struct{ City string }) (string, error) {

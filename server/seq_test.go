@@ -89,7 +89,7 @@ func TestTheSeqOfACommandIsBetweenTheOldAndTheNewQuestions(t *testing.T) {
 	require.NoError(t, json.Unmarshal(old.Params.Data, &data))
 	assert.GreaterOrEqual(t, command("input.respond", map[string]any{"interrupt_id": data.ID, "response": "yes"}), old.Seq)
 
-	applied := command("run.start", ask) // the previous run, which has the answer, has ended
+	applied := command("run.start", ask) // run.start waits for the end of the previous run, which has the answer
 	list := read(2)
 	assert.Equal(t, old.Seq, list[0].Seq, "the stream has the answered question, too")
 	assert.GreaterOrEqual(t, applied, list[0].Seq)

@@ -203,8 +203,8 @@ func TestReplicaAppliesACommandOnceThatAnotherStoredWhileItWaited(t *testing.T) 
 	})
 }
 
-// A replica was stopped before it stored the input of a run. When it continues, another replica has rolled the run back.
-// No checkpoint of the run is left.
+// A replica was stopped before it stored the input of a run. Another replica waits for it, and then rolls the run back. No
+// checkpoint of the run is left.
 func TestRollbackWaitsForAReplicaThatStoresTheInput(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

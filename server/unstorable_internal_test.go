@@ -159,7 +159,7 @@ func TestCloseDoesNotWaitForRunsThatHaveNotBegun(t *testing.T) {
 	})
 }
 
-// A refusingStore refuses the record of a run at its end once.
+// A refusingStore refuses the record once when a run ends.
 type refusingStore struct {
 	runs.Store
 	refused atomic.Bool

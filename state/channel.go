@@ -28,7 +28,7 @@ type Channel[V, U any] struct {
 	values     *jsonform.Codec[V]
 	updates    listCodec[U]
 	asUpdate   func(V) U    // converts a value to an update that sets it; may be nil
-	isNoop     func(U) bool // reports whether an update does nothing; nil if every update counts
+	isNoop     func(U) bool // reports whether Put drops an update, because it does nothing; nil if Put keeps all
 	number     *number[V]   // nil unless slots hold the value as a number
 
 	copiesArguments bool // the reducer is a user's function, so it must get copies

@@ -127,8 +127,8 @@ func TestTheProgramThatIsReadWithoutItsGraphWritesEachKind(t *testing.T) {
 	}
 }
 
-// hasEachKind fails the test unless the names include each stored channel of newKinds. The argument list names the place
-// of the names in the error.
+// hasEachKind fails the test unless the names include each stored channel of newKinds. The error says that list, the place
+// of the names, lacks the channel.
 func hasEachKind(t *testing.T, list string, names iter.Seq[string]) {
 	t.Helper()
 	has := map[string]bool{}

@@ -142,8 +142,8 @@ func (q Question) Reject(reason string) Decision {
 }
 
 // Edit returns a decision to run the call with these arguments. The model is told that a
-// person, or Decision.By, changed them. The arguments have to fit the schema of the tool. They need no further
-// approval, even if a rule selects them. If the person may approve less than the tool can do, check the
+// person, or Decision.By, changed them. The arguments have to fit the schema of the tool. The changed call
+// needs no further approval, even if the rule selects it. If the person may approve less than the tool can do, check the
 // arguments before you pass the decision on.
 func (q Question) Edit(arguments json.RawMessage) Decision {
 	return Decision{Verdict: Edited, Hash: q.Hash, Arguments: arguments}

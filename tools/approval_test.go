@@ -356,7 +356,8 @@ func TestApprovalWithoutAnybodyToAsk(t *testing.T) {
 	assert.Empty(t, ran)
 }
 
-// If Ask always returns the decision about another call, the call does not run, and it fails after a number of questions.
+// If Ask always returns the decision about another call, the call does not run. It fails after 100 questions, or when its
+// context is cancelled.
 func TestInvalidDecisionsEnd(t *testing.T) {
 	t.Parallel()
 	ran := []int{}

@@ -269,7 +269,8 @@ func some(ids []string) string {
 	return text
 }
 
-// stuck looks for chosen threads with due tasks and without a run.
+// stuck looks for chosen threads that have due tasks and no run, and have not changed for the idle time. A thread whose
+// newest run a client has cancelled is not stuck.
 func (d *doctor) stuck(ctx context.Context, t *storedThreads, chosen []checkpoint.ThreadInfo, total int, held lessor) {
 	var ids []string
 	for _, info := range chosen {

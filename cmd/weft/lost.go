@@ -70,7 +70,7 @@ func (t *servedThreads) hasStored(ctx context.Context, thread string, r *lostRun
 	return false, nil
 }
 
-// retry starts a run with the request of a lost run. After repeated calls for this lost run, the server has started only one run.
+// retry starts a run with the request of a lost run. Repeated calls for the same lost run start only one run.
 func (t *servedThreads) retry(ctx context.Context, thread string, r *lostRun) (runView, error) {
 	request, meta := maps.Clone(r.Request), map[string]json.RawMessage{}
 	_ = json.Unmarshal(request["metadata"], &meta) // it may be missing

@@ -85,7 +85,7 @@ func printJSON(w io.Writer, v any) error {
 }
 
 // brief formats JSON for a person. A long array has one line for each element, and a long object has one line for
-// each key. A message in an array is its role and text. brief cuts long lines.
+// each key. A message in an array is shown as its role and text. brief cuts long lines.
 func brief(data json.RawMessage, indent string, width int) string {
 	return inLines(data, indent, width, func(_, text string) string { return oneLine(text, width) })
 }

@@ -155,7 +155,7 @@ func (m *resumer) findMore(ctx context.Context) error {
 	}
 }
 
-// start starts runs until m.atOnce of them have not ended. It returns an error if the server is unavailable for longer than
+// start starts runs for due threads until m.atOnce runs are unfinished. It returns an error if the server is unavailable for longer than
 // serverPatience.
 func (m *resumer) start(ctx context.Context) error {
 	for len(m.due) > 0 && len(m.running) < m.atOnce && !m.now().Before(m.pause) {
@@ -189,7 +189,8 @@ func (m *resumer) start(ctx context.Context) error {
 }
 
 // again reports whether to repeat a request after a pause, because the server does not answer or rejects the request
-// temporarily. It returns an error if the server is unavailable for longer than serverPatience.
+// temporarily. It returns an error if the server is unavailable, or asks for a pause, for longer than
+// serverPatience.
 func (m *resumer) again(ctx context.Context, err error) (bool, error) {
 	refusal, answered := errors.AsType[*statusError](err)
 	switch {
@@ -275,7 +276,8 @@ func (m *resumer) line(row *threadRow, run, status, text string) {
 	say(m.out, "%s  %s", cell(row.ID), cell(status))
 }
 
-// summary prints how many threads were resumed. It returns an error unless all runs have succeeded.
+// summary prints how many threads were resumed. It returns err or, if err is nil, an error if a thread could not be resumed or
+// its run did not succeed.
 func (m *resumer) summary(err error) error {
 	out := m.out
 	if m.json {

@@ -67,7 +67,7 @@ func (m *terminal) post(path string, body any) map[string]json.RawMessage {
 	return out
 }
 
-// thread creates a thread on the server of a terminal, and waits for the end of a run that brews n cups.
+// thread creates a thread on the server of a terminal, and waits for the end of a run that orders n cups.
 func (m *terminal) thread(n int) string {
 	m.t.Helper()
 	var id string

@@ -175,7 +175,7 @@ func (t *storedThreads) row(ctx context.Context, f *threadFilter, info *checkpoi
 }
 
 // listStatus yields the threads that the store finds by their status. If the store cannot find threads by status, it returns
-// [errors.ErrUnsupported] and yields nothing. It yields any other error.
+// [errors.ErrUnsupported] and yields nothing. It yields any other error before it returns the error.
 func (t *storedThreads) listStatus(ctx context.Context, f *threadFilter, q checkpoint.StatusQuery, yield func(threadRow, error) bool) error {
 	lister, ok := t.db.checkpoints.(checkpoint.StatusLister)
 	if !ok {

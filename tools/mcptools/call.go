@@ -52,7 +52,7 @@ func (c *Client) call(ctx context.Context, name string, arguments json.RawMessag
 }
 
 // rejected is the code of an error that the MCP library creates when a request over HTTP
-// fails. Despite this code, the server may have received the request.
+// fails. The code stands for "rejected by transport", but the server may have received the request.
 const rejected = -32005
 
 // blame returns the error of a call that failed over the session s.

@@ -38,7 +38,7 @@ type taskWorker struct {
 	run func(context.Context, graph.TaskSet) error
 }
 
-// Timeout returns -1, because a job has no time limit of its own.
+// Timeout returns -1, which means that a job has no time limit.
 func (*taskWorker) Timeout(*river.Job[taskArgs]) time.Duration { return -1 }
 
 // NextRetry returns the time at which the task is delivered again, perhaps to another worker.
