@@ -18,7 +18,7 @@ type activeRun struct {
 	data       *runData
 	asked      *runData    // the data when the run came to this server. Its request is read while the run is executed
 	record     runs.Record // without Data, which is decoded in data
-	size       int         // of the stored data when this server read the record
+	size       int         // of the record's data when the run came to this server
 
 	ctx    context.Context // ends when the run is cancelled
 	cancel context.CancelCauseFunc

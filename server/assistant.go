@@ -77,8 +77,8 @@ func (s *Server) system(r *runs.Record) bool {
 	return g != nil && g.assistant == r.ID
 }
 
-// assistantOf returns the assistant with an id, or the assistant that belongs to the graph with this name, if the user may do the
-// action.
+// assistantOf returns the assistant with an id, or the assistant of the graph with this name. It returns an error if the
+// user may not do the action.
 func (c *call) assistantOf(action Action, id string) (runs.Record, error) {
 	if g := c.s.graphs[id]; g != nil {
 		id = g.assistant

@@ -24,7 +24,7 @@ func (c *call) read() ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", errUnread, err)
 	}
 	c.bodyRead = true
-	_ = c.w.rc.SetReadDeadline(time.Time{}) // the read deadline does not apply to the response, which may be a stream
+	_ = c.w.rc.SetReadDeadline(time.Time{}) // the deadline of the body would also end the response, which may be a stream
 	return data, nil
 }
 

@@ -190,7 +190,7 @@ func (s *Server) resumeCrons() error {
 	return nil
 }
 
-// schedule replaces the timer of a cron. If next is nil, the cron has no timer.
+// schedule replaces the timer of a cron, or stops it if next is nil. With Options.Queue, it adds a job instead.
 func (s *Server) schedule(id string, next *time.Time) {
 	if s.o.Queue != nil {
 		s.scheduleShared(id, next)

@@ -67,8 +67,8 @@ func (s *Server) removeThread(ctx context.Context, id string) error {
 type deletion struct {
 	s      *Server
 	thread string
-	// at is the stored mark, and next the mark that was written last. They differ if the answer of the store was lost.
-	// Only the goroutine of renew uses both until done is closed.
+	// at is the last mark whose writing succeeded, and next the last mark that was sent to the store. After an error, the
+	// store may have either. Until done is closed, only the goroutine of renew uses them.
 	at, next time.Time
 	ctx      context.Context // ends when the mark is lost
 	cancel   context.CancelCauseFunc

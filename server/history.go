@@ -162,7 +162,7 @@ func (r *reader) startOf(ctx context.Context, id string, metadata json.RawMessag
 	}
 	snap, err := r.snapshot(ctx, id)
 	if err != nil || snap.Source != checkpoint.Input {
-		return out, nil //nolint:nilerr // history returns the error if there is no such checkpoint
+		return out, nil //nolint:nilerr // history handles the error when it lists the checkpoints before id
 	}
 	st, err := r.start(ctx, &snap.Info)
 	if err != nil {

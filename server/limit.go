@@ -39,10 +39,10 @@ type Limits struct {
 	// Bytes is the size of the large requests that this server handles at the same time: their bodies, until the runs
 	// that they start are stored, and the runs that wait in this process or are executed. More are refused with status
 	// 503. A large request has more than 64 KiB. Large runs are executed at the same time up to half of Bytes, and the
-	// others wait. A larger run is executed without other large ones. Bytes is 64 MiB by default: for a moment, a run
-	// needs about twenty times the size of its request, or of the state of its thread. UserBytes is the same limit for
-	// one user, 32 MiB by default. More are refused with status 429. A single request may exceed both limits if no other
-	// large one is handled.
+	// others wait. A run larger than this half is executed without other large ones. Bytes is 64 MiB by default: for a
+	// moment, a run needs about twenty times the size of its request, or of the state of its thread. UserBytes is the
+	// same limit for one user, 32 MiB by default. More are refused with status 429. A request may exceed Bytes if the
+	// server has no other large one, and UserBytes if its user has no other large one.
 	Bytes, UserBytes int64
 	// UserThreads is the number of threads that a user may own. By default there is no limit. Temporary threads, which
 	// are deleted with their only run, do not count.
@@ -259,8 +259,8 @@ func (a *accounts) add(u *account, n int64) {
 	u.bytes += n
 }
 
-// takeBytes counts n more bytes of a request, until giveBytes is called. held bytes of the request count already. If it
-// is the only large request, it may have any size.
+// takeBytes counts n more bytes of a request, until giveBytes is called. held bytes of the request count already. The
+// limit of the user, or of the server, does not apply to a request if nothing else counts for it.
 func (a *accounts) takeBytes(user string, n, held int64, limited bool) error {
 	if n == 0 {
 		return nil

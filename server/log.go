@@ -347,8 +347,8 @@ func (l *threadLog) after(ctx context.Context, seq int64) (events []runs.Event, 
 	return page, max(min(trimmed, page[0].Seq-1)-seq, 0), nil, nil
 }
 
-// recent returns the events in memory after seq, or a channel that is closed when there is one. If the store has older
-// events after seq, it returns false and the channel.
+// recent returns the events after seq, or a channel that is closed when there is one. If some of the events are no longer
+// in memory, it returns false and the channel.
 func (l *threadLog) recent(seq int64) (events []runs.Event, changed <-chan struct{}, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,7 +17,7 @@ type logWriter struct {
 	// owns is called before events are stored after those of another writer. It returns an error if another server
 	// executes the run. It is nil if servers share no queue.
 	owns func(context.Context) error
-	last int64 // the run may store its next events if this is the last event of the log
+	last int64 // the number of the log's last event after the last append or call of owns
 
 	mu      sync.Mutex
 	cond    *sync.Cond
@@ -29,7 +29,7 @@ type logWriter struct {
 
 const (
 	maxPending = 1024             // events that may wait to be stored
-	storeTime  = 30 * time.Second // the time limit for storing events
+	storeTime  = 30 * time.Second // the time limit of an operation on the store
 )
 
 func newLogWriter(l *threadLog, run string) *logWriter {
@@ -59,7 +59,7 @@ func (w *logWriter) keep(t runs.Task) {
 	w.begin()
 }
 
-// begin starts the goroutine that stores events, unless it runs. The caller holds the lock.
+// begin starts the goroutine that stores events, unless it runs or has failed. The caller holds the lock.
 func (w *logWriter) begin() {
 	if !w.storing && w.err == nil {
 		w.storing = true

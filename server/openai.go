@@ -238,7 +238,7 @@ func (q *chatRequest) answer(open []graph.Pause) (json.RawMessage, error) {
 }
 
 // decision returns the decision about a call for the word "approve" or "reject". It returns nil unless the message before
-// the word shows the hash of the question, which proves that the person has seen this call.
+// the word shows the hash of the question, so that the decision is about this call and not about an earlier one.
 func (q *chatRequest) decision(word string, open []graph.Pause) *tools.Decision {
 	if len(open) != 1 || len(q.Messages) < 2 {
 		return nil

@@ -244,8 +244,8 @@ func (a *chatAnswer) piece(delta map[string]any, reason any) map[string]any {
 	}
 }
 
-// last returns the chunks that end the streamed answer. They contain the last message of the conversation, if it came
-// from a subgraph and was not streamed.
+// last returns the chunks that end the streamed answer. They contain the last message of the conversation if it was not
+// streamed, for example because it came from a subgraph.
 func (a *chatAnswer) last() []map[string]any {
 	text, id, calls := a.result()
 	var out []map[string]any

@@ -41,8 +41,8 @@ type prepared struct {
 	err     error
 }
 
-// prepare reads the state of the thread and makes the input of the run. If another server has begun the run, the run
-// resumes.
+// prepare reads the state of the thread and makes the input of the run. A run that was begun before, by another server or
+// by an earlier attempt, resumes.
 func (s *Server) prepare(a *activeRun) (*prepared, error) {
 	ctx := context.WithoutCancel(a.ctx)
 	q, p := &a.data.Request, &prepared{}
@@ -59,7 +59,7 @@ func (s *Server) prepare(a *activeRun) (*prepared, error) {
 	if newest != nil {
 		inputs = inputsOf(&newest.Info)
 	}
-	resumes := false // the run resumes the work of another server
+	resumes := false // the run resumes at the newest checkpoint
 	if a.data.Started {
 		if resumes, err = a.resume(ctx, p, newest); err != nil {
 			return nil, err
@@ -140,7 +140,7 @@ func (a *activeRun) start(ctx context.Context, p *prepared, newest *graph.Snapsh
 	return nil
 }
 
-// resume makes the input of a run that another server began. It returns true if the run has stored its input or command:
+// resume makes the input of a run that was begun before. It returns true if the run has stored its input or command:
 // then the run resumes at the newest checkpoint. Otherwise the run begins again.
 func (a *activeRun) resume(ctx context.Context, p *prepared, newest *graph.Snapshot) (bool, error) {
 	pending, err := a.pending(ctx)

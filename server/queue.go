@@ -218,7 +218,8 @@ func needsGraph(d *runData) bool {
 // graphPause is the time after which the queue offers the job of a run again, to find a server that has the graph.
 const graphPause = 3 * time.Second
 
-// executeAgain executes a run. It fails the run if maxDeaths servers have died while they executed it.
+// executeAgain executes a run. It fails the run if maxDeaths servers have died while they executed it, without a new
+// checkpoint in between.
 func (s *Server) executeAgain(a *activeRun, j *runs.Job) *outcome {
 	died := j.Rescued > a.data.Rescued // a hand-over counts no new death
 	a.data.Rescued = j.Rescued

@@ -41,7 +41,7 @@ func (r *recorder) taskStarted(sc *scope, step *graph.Place, task string, v stat
 	at := *step
 	at.Task, at.Node = task, nodeOf(task)
 	read := sc.channels.values
-	if strings.HasSuffix(task, "]") { // a sent task sees only the sent writes
+	if strings.HasSuffix(task, "]") { // leave out initial values, since a sent task may see only the sent writes
 		read = sc.channels.written
 	}
 	input, err := read(v)

@@ -121,7 +121,7 @@ func (v *runnableView) task(e *runs.Event, add addRunnable) error {
 	return nil
 }
 
-// message adds the events for a chunk of a streamed message. It ignores whole messages, which come from no model.
+// message adds the events for a chunk of a streamed message. It ignores whole messages, which were not streamed.
 func (v *runnableView) message(e *runs.Event, add addRunnable) error {
 	var m messageEvent
 	if err := json.Unmarshal(e.Data, &m); err != nil || m.Whole {

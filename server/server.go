@@ -46,7 +46,7 @@ type Options struct {
 	// Stored is a checkpoint store whose threads the server shows even if the program does not have their graphs. Clients
 	// can read the states, history and questions of these threads, and cannot run them. The store must be a
 	// [checkpoint.ThreadLister]. With Stored, Graphs may be empty. A thread whose id is not a UUID gets another id on the
-	// server, and its metadata has its own id as the title.
+	// server, and the original id is the title in its metadata.
 	Stored checkpoint.Store
 	// ReadOnly refuses requests that change anything. The server then continues no runs and no crons, and removes no
 	// events. Other servers may use the same store as a read-only server.
@@ -62,15 +62,15 @@ type Options struct {
 	// Memory is the memory whose facts the studio shows. If it is nil, the studio shows no facts.
 	Memory *memory.Memory
 	// Scopes returns the scopes of Memory whose facts a user may see. If it is nil, users see all scopes without Auth,
-	// and no scopes with Auth. The server sends a [Refusal] to the client.
+	// and no scopes with Auth. If Scopes returns a [Refusal], the server sends it to the client.
 	Scopes func(context.Context, User) ([]memory.Scope, error)
-	// Auth returns the user of a request. The server sends a [Refusal] to the client, and refuses the request with status
-	// 401 for any other error. A user sees and changes only the user's own objects. If Auth is nil, there are no users,
-	// and the server accepts only requests from this machine.
+	// Auth returns the user of a request. If it returns a [Refusal], the server sends it to the client. For any other
+	// error, the server refuses the request with status 401. A user sees and changes only the user's own objects. If Auth
+	// is nil, there are no users, and the server accepts only requests from this machine.
 	Auth func(*http.Request) (User, error)
-	// Authorize decides what a user may do. The server sends a [Refusal] to the client. It logs any other error, and
-	// refuses the request with status 403. The server applies the returned filter to the objects that the request reads,
-	// searches and changes, and sets its owner and metadata in new objects. It calls Authorize often, and concurrently.
+	// Authorize decides what a user may do. If it returns a [Refusal], the server sends it to the client. For any other
+	// error, the server logs the error and refuses the request with status 403. The server applies the returned filter to
+	// the objects that the request reads, searches and changes, and sets the filter's owner and metadata in new objects. It calls Authorize often, and concurrently.
 	// If Authorize is nil, a user may use the user's own objects and the assistants of the graphs, and with
 	// [PermissionOperate] the threads of all users. The assistants of the graphs are not filtered.
 	Authorize func(context.Context, Access) (Filter, error)

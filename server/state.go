@@ -24,7 +24,7 @@ import (
 const variantAt = 19
 
 // startID returns the id of the start checkpoint before an input's checkpoint. Its variant is 00, and the variant of the
-// other ids is 10, so it sorts before them: clients compare ids as texts.
+// other ids of its run is 10, so it sorts before them: clients compare ids as texts.
 func startID(id string) string { return withVariant(id, 0x8) }
 
 // oldStartID returns the start id of older versions, with the variant 11. Stored results may have such ids.

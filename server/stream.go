@@ -18,7 +18,7 @@ type view struct {
 	subgraphs bool
 	stateless bool // without the events of checkpoints
 	ids       bool // the events have ids
-	first     bool // the stream begins with the event "metadata"
+	first     bool // the stream includes the event "metadata" of the beginning of the run
 	replies   map[string]*partialReply
 	metadata  metadataByID
 	described map[string]bool // the messages whose metadata the client has got

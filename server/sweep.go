@@ -9,9 +9,9 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// sweep adds missing jobs, corrects the status of threads, and removes old events and expired threads, for all servers that
-// share a queue. Jobs are missing if a server has died between two statements. If one part fails, sweep still executes the
-// other parts.
+// sweep adds missing jobs, corrects the status of threads, and removes old events and expired threads, for all servers
+// that share a queue. Jobs are missing if a server has died between two statements. If one part fails, sweep still
+// executes the other parts.
 func (s *Server) sweep(ctx context.Context) error {
 	at := time.Now()
 	busy, runErr := s.sweepRuns(ctx, at)

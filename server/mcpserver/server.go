@@ -103,8 +103,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.http.ServeHTTP(w, r)
 }
 
-// session returns an MCP server with the tools that the user of a request sees, or nil if the request to the server
-// fails.
+// session returns an MCP server with the tools that the user of a request sees, or nil if the graphs cannot be listed.
 func (s *Server) session(r *http.Request) *mcp.Server {
 	from := newOrigin(s.server, r)
 	peer := mcp.NewServer(&mcp.Implementation{Name: s.o.Name, Version: s.o.Version}, &mcp.ServerOptions{

@@ -95,6 +95,6 @@ type Queue interface {
 	Tell(thread string)
 	// Stats returns the current numbers of jobs.
 	Stats(ctx context.Context) (QueueStats, error)
-	// Close gives no more jobs to the worker. It waits until ctx ends for the jobs that are executed.
+	// Close gives no more jobs to the worker. It waits for the jobs that are executed, at most until ctx ends.
 	Close(ctx context.Context) error
 }

@@ -153,7 +153,7 @@ type Task struct {
 
 // Bounds select the events of a log to keep: the newest ones, within all bounds that are not zero.
 type Bounds struct {
-	// Since is the time of the oldest event to keep.
+	// Since removes the events before this time.
 	Since time.Time
 	// Events is the largest number of events of a log.
 	Events int

@@ -23,7 +23,7 @@ type Chat struct {
 	Title string
 	// Greeting is a sentence on the empty page.
 	Greeting string
-	// Suggestions are the first messages that the empty page suggests.
+	// Suggestions are messages that the empty page offers as the first message of a conversation.
 	Suggestions []string
 	// Placeholder is the text in the empty field for messages.
 	Placeholder string

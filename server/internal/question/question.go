@@ -10,9 +10,9 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Text returns a question as text for a person. It is the value itself, or the field "question" or "message" of the
-// value, if that is a text. Otherwise it is the text of an approval, or else the JSON. Invisible characters are replaced,
-// as [tools.Visible] does.
+// Text returns a question as text for a person: the value itself, or its field "question" or "message", if that is a
+// text. For an [Approval], Text appends the text of the approval. If there is no text at all, it returns the JSON.
+// Invisible characters are replaced, as [tools.Visible] does.
 func Text(value json.RawMessage) string {
 	text := plain(value)
 	q := Approval(value)
@@ -83,8 +83,8 @@ func Approves(value json.RawMessage) bool {
 	return false
 }
 
-// WithoutHashes returns a question without the hashes of its approvals, so that its reader cannot make a decision. It
-// also removes the schemas of the approvals, which contain the hashes.
+// WithoutHashes returns a question without the hashes of its approvals, which a decision needs. It also removes the
+// schemas of the approvals, which contain the hashes.
 func WithoutHashes(value json.RawMessage) json.RawMessage {
 	if !Approves(value) {
 		return value

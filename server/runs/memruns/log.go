@@ -155,7 +155,8 @@ func (l *log) trim(keep *runs.Bounds) (removed int, err error) {
 	return removed, err
 }
 
-// within reports whether a log of left events, the oldest of which has this time, is within bounds.
+// within reports whether a log is within bounds. oldest is the time of its first event, and left the number of its
+// events.
 func (l *log) within(keep *runs.Bounds, oldest time.Time, left int) bool {
 	return !oldest.Before(keep.Since) && (keep.Events <= 0 || left <= keep.Events) && (keep.Bytes <= 0 || l.bytes <= keep.Bytes)
 }

@@ -29,7 +29,8 @@ func (c *condition) arg(arg any) string {
 	return fmt.Sprintf(`$%d`, len(c.args))
 }
 
-// ofOpen reports whether the table run_open can answer a query: threads of one status, in the order of the table's index.
+// ofOpen reports whether the table run_open can answer a query: interrupted threads or failed threads, in the order of the
+// table's index.
 func ofOpen(q *runs.Query) bool {
 	return q.Kind == runs.Thread && len(q.Statuses) == 1 && (q.Statuses[0] == "interrupted" || q.Statuses[0] == "error") &&
 		(q.Order == "" || q.Order == runs.ByCreated)

@@ -182,8 +182,8 @@ func (q *Queue) releaseHeld(ctx context.Context, tx pgx.Tx, owner string, n int)
 	})
 }
 
-// releaseAll releases the held jobs of all users that may execute more. A job stays held if the job that should release
-// it was cancelled in River, or if the limit has changed.
+// releaseAll releases the held jobs of all users that may execute more. A job is still held at this time if the job that
+// should have released it was cancelled in River, or if the limit has changed.
 func (q *Queue) releaseAll(ctx context.Context) error {
 	var owners []string
 	err := q.rows(ctx, q.sql(holders), nil, func(rows pgx.Rows) error {

@@ -43,7 +43,7 @@ func (q *Queue) channel() string {
 	return "weft_runs_" + hex.EncodeToString(sum[:8])
 }
 
-// Tell implements [runs.Queue]. The threads of calls during the sending of a message are sent in one message.
+// Tell implements [runs.Queue]. While a message is sent, the threads of further calls are collected for the next one.
 func (q *Queue) Tell(thread string) {
 	q.mu.Lock()
 	q.told[thread] = true
@@ -80,7 +80,7 @@ func (q *Queue) send(ctx context.Context) {
 	}
 }
 
-// sendTold sends messages with the told threads. After an error, the threads stay told.
+// sendTold sends messages with the threads in told. After an error, it puts back the threads that were not sent.
 func (q *Queue) sendTold(ctx context.Context) error {
 	q.mu.Lock()
 	told := slices.Collect(maps.Keys(q.told))

@@ -97,7 +97,7 @@ func fill(ctx context.Context, h http.Handler, large bool) error {
 	return f.err
 }
 
-// branch repeats the last turn of a thread from an earlier checkpoint.
+// branch runs another turn from the checkpoint before the last turn of a thread.
 func (f *filler) branch(thread string) {
 	history := f.call("GET", "/weft/threads/"+thread+"/timeline", nil)
 	marks, _ := history["checkpoints"].([]any)
