@@ -23,8 +23,8 @@ func safely(f func() error) (err error) {
 }
 
 // aside calls f on another goroutine, waits for its end, and returns its panic as an error. The stack of a goroutine
-// grows with the deepest call and rarely shrinks. The goroutine of a run or a stream waits for long, and so keeps a small
-// stack.
+// grows with the deepest call and rarely shrinks. With aside, the goroutine of a run or a stream keeps a small stack while
+// it waits for long.
 func aside(f func() error) error {
 	done := make(chan error, 1)
 	go func() {

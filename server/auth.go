@@ -103,8 +103,8 @@ type Access struct {
 	Update []string
 }
 
-// A Filter selects the objects that a request may use. The zero value selects all objects. For all other objects, the
-// client gets the answer of objects that do not exist.
+// A Filter selects the objects that a request may use. The zero value selects all objects. An object that the filter does
+// not select looks to the client like one that does not exist.
 type Filter struct {
 	// Owner selects the objects of a user, and is the owner of a new object. If Owner is empty, the filter selects
 	// objects of all owners, and a new object belongs to the user of the request. For the store it chooses the user whose

@@ -70,9 +70,10 @@ type Options struct {
 	Auth func(*http.Request) (User, error)
 	// Authorize decides what a user may do. If it returns a [Refusal], the server sends it to the client. For any other
 	// error, the server logs the error and refuses the request with status 403. The server applies the returned filter to
-	// the objects that the request reads, searches and changes, and sets the filter's owner and metadata in new objects. It calls Authorize often, and concurrently.
-	// If Authorize is nil, a user may use the user's own objects and the assistants of the graphs, and with
-	// [PermissionOperate] the threads of all users. The assistants of the graphs are not filtered.
+	// the objects that the request reads, searches and changes, and sets the filter's owner and metadata in new objects.
+	// It calls Authorize often, and concurrently. If Authorize is nil, a user may use the user's own objects and the
+	// assistants of the graphs, and with [PermissionOperate] the threads of all users. The assistants of the graphs are
+	// not filtered.
 	Authorize func(context.Context, Access) (Filter, error)
 	// Hosts are the names by which clients reach the server, as in the Host header, without ports. The server refuses
 	// requests with another name, so that a page of another site cannot reach the server by a name that resolves to it.
