@@ -1,6 +1,6 @@
 // Command calendar is an assistant for a person's calendar, mail and tasks. It plans a request. It asks before it
-// changes or deletes an event or a task, and before it sends or deletes a mail. The answer can be given in the same
-// process or in another one.
+// changes or deletes an event or a task, and before it sends or deletes a mail. The user can answer in the same process
+// or in another one.
 //
 //	go run ./examples/calendar "delete my meeting with John"
 //	go run ./examples/calendar yes

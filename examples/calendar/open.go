@@ -65,8 +65,8 @@ func (s *session) open(ctx context.Context) error {
 // now is the clock of the program. Tests replace it.
 var now = time.Now
 
-// openDesk opens the calendar, the mail and the tasks. Without -calendar, it creates samples of those that do not
-// exist.
+// openDesk opens the calendar, the mail and the tasks. Without -calendar, it creates a sample calendar if there is none,
+// and sample mails and tasks if there is no database.
 func (s *session) openDesk(ctx context.Context) (*desk.Desk, error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, command.Wrong("%v", err)

@@ -1,5 +1,5 @@
-// Package guides_test has short pieces of code that the pages in docs quote. They are compiled, so
-// that they follow the API; complete programs and Examples with their output are elsewhere.
+// Package guides_test has short pieces of code that the pages in docs quote. The compiler checks
+// them against the API. Other folders have complete programs, and Examples with their output.
 package guides_test
 
 import (

@@ -128,8 +128,8 @@ func Example_orchestratorAndWorkers() {
 	// Weft, in a report on cloth
 }
 
-// Evaluator and optimiser: one model writes, another judges, and the text is written again with
-// the judge's feedback until it is good or the attempts are used up.
+// Evaluator and optimiser: one model writes a text, and another model judges it. The first model
+// writes again with the judge's feedback until the text is good or the attempts are used up.
 func Example_evaluatorAndOptimiser() {
 	type grade struct {
 		Good     bool   `json:"good"`

@@ -176,14 +176,14 @@ var (
 	envLock sync.Mutex
 )
 
-// environ returns the environment for another process, without the variables that withEnv sets.
+// environ returns the environment for another process. If withEnv has set variables, environ waits until they are unset.
 func environ() []string {
 	envLock.Lock()
 	defer envLock.Unlock()
 	return os.Environ()
 }
 
-// withEnv calls a function with variables set, and then unset.
+// withEnv sets variables, calls a function, and unsets the variables.
 func withEnv(t *testing.T, env map[string]string, fn func()) {
 	t.Helper()
 	envLock.Lock()

@@ -1,5 +1,5 @@
 // Research reads a document that a user wants to respond to, such as a request for proposals, and summarizes it by
-// topic. Then it answers questions about it. It serves a page and an API, and keeps the data of users apart.
+// topic. Then it answers questions about the document. It serves a page and an API, and keeps the data of users apart.
 //
 //	go run ./examples/research
 //

@@ -238,7 +238,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An answer to another question, a run without one, and a fork at the pause
+// An answer to another question, a run without an answer, and a fork at the pause
 // leave the question open.
 func TestNoAnswerIsNoYes(t *testing.T) {
 	t.Parallel()

@@ -162,8 +162,8 @@ func TestConversationShowsWhatRan(t *testing.T) {
 	assert.NotEqual(t, all[0].call.ID, all[1].call.ID)
 }
 
-// A request that comes while a question is open is answered, and the question stays open. At a terminal the run pauses
-// before the node, on a server the node asks.
+// If a request comes while a question is open, the graph answers the request, and the question stays open. At a terminal
+// the run pauses before the node. On a server the node asks.
 func TestAnotherRequestLeavesTheQuestionOpen(t *testing.T) {
 	t.Parallel()
 	for _, o := range []graph.Options{paused(memory()), {Checkpoints: memory()}} {

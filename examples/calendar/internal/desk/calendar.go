@@ -30,7 +30,7 @@ type Event struct {
 	Place  string   `json:"place,omitempty"`
 	With   []string `json:"with,omitempty"`
 	Recurs bool     `json:"recurs,omitempty"`
-	Free   bool     `json:"free,omitempty"` // the person is not busy then
+	Free   bool     `json:"free,omitempty"` // the person is not busy at this time
 	Notes  string   `json:"notes,omitempty"`
 	// Warning says that a part of the calendar could not be read.
 	Warning string `json:"warning,omitempty"`

@@ -344,7 +344,7 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
-// A whole-day event makes a person busy, unless TRANSP says otherwise. Each of its days lists it.
+// A whole-day event makes a person busy, unless TRANSP says otherwise. A list has the event on each of its days.
 func TestWholeDaysAreBusy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -181,8 +181,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// times yields the times of a day that fit the rule. If the period is an hour, a minute or a second, they are within
-// the period.
+// times yields the times of a day that fit the rule. If the period is an hour, a minute or a second, times yields only
+// times within the period.
 func (x *expansion) times(day, at time.Time, yield func(time.Time) bool) (more bool, err error) {
 	hours, minutes, seconds := x.hours, x.minutes, x.seconds
 	if x.freq >= hourly {

@@ -17,8 +17,8 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// New returns the offline model. pace is how long it waits before each word; zero means not at all. The model plans
-// if the request has tools, and otherwise answers from a report.
+// New returns the offline model. pace is the wait before each word of an answer; zero means no wait. The model plans if
+// the request has tools, and otherwise answers from a report.
 func New(pace time.Duration) llm.Model { return rules.Model{Reply: reply, Pace: pace} }
 
 func reply(r llm.Request) llm.Message {
@@ -95,7 +95,7 @@ func (d *dialog) call(name string, arguments any) (llm.Message, error) {
 
 type object map[string]any
 
-// find finds the tool that does something with a kind of thing.
+// find returns the name of the tool for a category and an action.
 func (d *dialog) find(category, action string) (string, error) {
 	answer, err := d.call(tools.DiscoverTools, object{"categories": []string{category}, "actions": []string{action}})
 	name, _, _ := strings.Cut(answer.Text(), " ")

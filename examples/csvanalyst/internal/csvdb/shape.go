@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxRecord is how many bytes a row may have. A quote that is never closed
-	// would make the rest of the file one row.
+	// maxRecord is the maximum number of bytes of a row. Otherwise a quote that is never
+	// closed would make the rest of the file one row.
 	maxRecord = 1 << 20
 	// maxColumns is the maximum number of columns of a table.
 	maxColumns = 1000

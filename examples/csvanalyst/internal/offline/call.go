@@ -12,8 +12,8 @@ type call struct {
 	arguments arguments
 }
 
-// arguments are the arguments of a call. The most informative ones come first, because the page shows the
-// beginning.
+// arguments are the arguments of a call. The most informative ones come first, because the page shows only the
+// beginning of the arguments.
 type arguments struct {
 	Resource   string            `json:"resourceId,omitempty"`
 	OrderBy    string            `json:"orderBy,omitempty"`

@@ -47,7 +47,7 @@ func newLexer(f *file) *lexer {
 	for i := range f.Columns {
 		c := &f.Columns[i]
 		if c.Type == csvdb.Boolean {
-			continue // "no" is the absence of something
+			continue // in a question, "no" means absence, and not the value of a column
 		}
 		for _, v := range c.Values {
 			l.add(token{meaning: meaning{kind: valueName}, column: c, value: v}, v)

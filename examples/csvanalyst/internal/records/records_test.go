@@ -138,8 +138,8 @@ func TestLookupsAreIndexed(t *testing.T) {
 	schema := pgtest.Schema(t)
 	db, err = records.OpenPostgres(t.Context(), pgtest.DirectURL(t), schema)
 	run(t, db, err, func(t *testing.T, _ *records.DB, query func(string) []string) {
-		// The query reads the definitions of this schema's indexes alone. Other tests drop theirs
-		// at the same time.
+		// The query reads only the definitions of this schema's indexes, because other tests drop
+		// the indexes of other schemas at the same time.
 		got := query(`WITH own AS MATERIALIZED (SELECT indexrelid, indrelid FROM pg_index JOIN pg_class ON oid = indexrelid
 				WHERE relnamespace = '` + schema + `'::regnamespace)
 			SELECT r.relname || ' ' || i.relname FROM own JOIN pg_class r ON r.oid = indrelid JOIN pg_class i ON i.oid = indexrelid

@@ -69,8 +69,8 @@ func TestMemoryStore(t *testing.T) {
 	}
 }
 
-// List returns facts of a user and workspace, or only of an agent or of some kinds, newest first, and all of them
-// without a limit. Recall without a text returns the newest 20.
+// List returns the facts of a user and workspace, newest first. A query can select the facts of an agent or of some
+// kinds. Without a limit, List returns all facts. Recall without a text returns the newest 20.
 func TestMemoryRecall(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {

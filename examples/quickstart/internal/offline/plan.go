@@ -118,7 +118,7 @@ func (in intent) span() map[string]any {
 // contraction matches short forms such as "I'm", which a search ignores. It does not match "don't".
 var contraction = regexp.MustCompile(`(?i)^(?:\w+['’](?:m|re|ve|d|ll)|(?:it|that|what|who|where|when|how|there|he|she)['’]s)$`)
 
-// amount matches words that ask for a number. A text that gives the number does not have them.
+// amount matches words that ask for a number. A passage with the number need not contain these words.
 var amount = regexp.MustCompile(`(?i)\bhow (?:much|many)\b`)
 
 // keywords returns the words of a question to search for.

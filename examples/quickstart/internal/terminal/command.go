@@ -21,8 +21,8 @@ func (s *session) command(verb string) string {
 	return strings.Join(words, " ")
 }
 
-// command returns the command that started this program. The binary of go run is
-// removed at its end, so go run is part of the command.
+// command returns the command that started this program. go run removes its binary at
+// the end, so for a program that go run started, the command begins with go run.
 func (p Program) command() string {
 	if !strings.Contains(os.Args[0], "go-build") {
 		return quote(os.Args[0])

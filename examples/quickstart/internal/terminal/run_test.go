@@ -197,7 +197,7 @@ func TestReplay(t *testing.T) {
 	f.ask("how many lines?")
 	ids := f.ids()
 	f.write("text.md", "one line")
-	// The count is due again, and sees the file as it is now.
+	// The call of count_words is due again at this checkpoint, and counts the changed file.
 	out := f.ask("-at", ids[2])
 	wantAll(t, out, "count_words returns characters 9, from 1, lines 1,", "The file has 1 line,")
 	wantNone(t, out, "calls")

@@ -10,7 +10,7 @@ import (
 )
 
 // foldedWords returns the words of a text in lower case and without a plural s. A word
-// is a run of letters and digits.
+// is a sequence of letters, digits, underscores and apostrophes.
 //
 // A compound such as graph.Once is divided into its parts.
 func foldedWords(text string) []string {
@@ -41,8 +41,7 @@ func fold(word string) string {
 	return word
 }
 
-// functional has words to which another word is reduced if it loses its last e, such as car for care. The other word
-// keeps its e.
+// functional has words that another word equals except for its last e, such as car for care. stem keeps this e.
 var functional = []string{"not", "for", "her", "car"}
 
 // stem returns the beginning that the forms of a folded word share: "resum" for resume, resumed and

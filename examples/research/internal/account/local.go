@@ -53,7 +53,7 @@ func OpenSQLite(ctx context.Context, folder string, secret []byte) (*Local, erro
 	return open(ctx, &Local{threads: store, db: db, close: store.Close}, secret)
 }
 
-// OpenPostgres opens a schema of a database, and makes it.
+// OpenPostgres opens a schema of a database, and creates the schema and the tables if they do not exist.
 func OpenPostgres(ctx context.Context, address, schema string, secret []byte) (*Local, error) {
 	store, err := pgcheckpoint.Open(ctx, address, pgcheckpoint.Options{Schema: schema, LeaseTime: leaseTime})
 	if err != nil {

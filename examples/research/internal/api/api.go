@@ -30,7 +30,7 @@ type Server struct {
 	Runs runs.Store
 	// Hosts are the names by which clients may reach the server, besides those of this machine.
 	Hosts []string
-	// Keep is how long an unused thread is kept. Zero means forever.
+	// Keep is the time for which the server keeps an unused thread. Zero means forever.
 	Keep time.Duration
 
 	server *server.Server

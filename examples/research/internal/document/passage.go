@@ -97,8 +97,8 @@ func isHeading(line string) bool {
 	return numbered.MatchString(line) || line == strings.ToUpper(line) && line != strings.ToLower(line) || strings.HasSuffix(line, ":")
 }
 
-// leads reports whether a line is a numbered title right above a text: "3. Deadlines". The first entry
-// of a list has another entry below.
+// leads reports whether a line is a numbered title right above a text: "3. Deadlines". A line above another
+// entry of a list is no title.
 func leads(line, below string) bool {
 	return listed.MatchString(line) && !listed.MatchString(below) && len(strings.Fields(line)) <= 7 && !strings.ContainsAny(line[len(line)-1:], ".,;:?!")
 }

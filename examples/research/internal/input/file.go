@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/server"
 )
 
-// uploadTime is how long a client may take to send a file.
+// uploadTime is the maximum time for a client to send a file.
 const uploadTime = 10 * time.Minute
 
 // ReadFile reads the field "file" of a form, and returns the name of the file and its text.

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/llm"
 )
 
-// Model is the offline model. Pace is how long it waits before each word; zero means
-// not at all. It may be used by any number of goroutines.
+// Model is the offline model. Pace is the wait before each word of an answer. Zero means
+// no wait. A Model is safe for concurrent use.
 type Model struct{ Pace time.Duration }
 
 var _ llm.Model = Model{}

@@ -330,7 +330,8 @@ func TestPruningReducer(t *testing.T) {
 	})
 }
 
-// The defaults of pruning: 4,000 tokens, the last four messages and the system messages stay, no summary.
+// By default, pruning removes the oldest messages beyond 4,000 tokens. It keeps the last four messages and the system
+// messages, and makes no summary.
 func TestPruningDefaults(t *testing.T) {
 	t.Parallel()
 	if llm.DefaultMaxTokens != 4000 || llm.DefaultMinMessages != 4 {
