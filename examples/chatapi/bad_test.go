@@ -135,7 +135,7 @@ func TestModelIsAway(t *testing.T) {
 	}
 }
 
-// A second request to a busy session is refused, and the first one completes.
+// The server refuses a second request to a busy session, and the first one completes.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, c store.Config) {

@@ -166,7 +166,7 @@ func TestStreamOfAConversation(t *testing.T) {
 	assert.Contains(t, r.body, last, "the answer in the state has the id of its pieces")
 }
 
-// The images of a message and of earlier messages reach the model, and an invalid image is refused.
+// The images of a message and of earlier messages reach the model. The server refuses an invalid image.
 func TestImagesOfAConversation(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewScript(llmtest.Say("one"), llmtest.Say("two"))

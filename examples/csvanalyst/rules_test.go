@@ -42,8 +42,8 @@ func TestNamesOfRowsAndYears(t *testing.T) {
 	}
 }
 
-// A number of a column whose cells have two decimals is written with two decimals, if it has a fraction. A column
-// with the name of the file is a quantity if its numbers have decimals.
+// If the cells of a column have two decimals, an answer writes a number with a fraction with two decimals. A column with
+// the name of the file is a quantity if its numbers have decimals.
 func TestMoneyHasTwoDecimals(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})

@@ -51,8 +51,8 @@ func modelOf(c kai.Config, provider providers.Config, chosen string) string {
 	return provider.Model
 }
 
-// embedder returns the embedder that the environment configures, or nil. Without an embedder, facts are
-// found by words.
+// embedder returns the embedder that the environment configures, or nil. Without an embedder, a search finds
+// facts by words only.
 func embedder(ctx context.Context) (memory.Embedder, error) {
 	e, err := providers.EmbedderFromEnv(ctx)
 	if errors.Is(err, providers.ErrUnset) {

@@ -196,7 +196,7 @@ func TestBadInput(t *testing.T) {
 	assert.Equal(t, 1, status, "a file that cannot be created")
 }
 
-// A long chunk is cut to the lines that answer the question.
+// excerpt cuts a long chunk to the lines that answer the question.
 func TestExcerpt(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("Filler.\n", 12)

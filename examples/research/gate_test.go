@@ -60,7 +60,7 @@ func (g *gate) unlock() {
 	g.closed, g.asked = false, map[string]int{}
 }
 
-// once checks that the model was asked each question once.
+// once checks that the program asked the model each question once.
 func (g *gate) once(t *testing.T) {
 	t.Helper()
 	g.mu.Lock()

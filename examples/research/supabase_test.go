@@ -219,8 +219,8 @@ func failing(p *place, state string, fails int) (table string, tries func() int)
 	}
 }
 
-// A call that fails for a while is repeated, three times at most. A refused call is not repeated, nor is a call for
-// a missing row. With FailOpen, a read that fails returns nothing, and a removal returns no error.
+// The store repeats a call that fails for a while, three times at most. It repeats no refused call, and no call for a
+// missing row. With FailOpen, a read that fails returns nothing, and a removal returns no error.
 func TestDocumentsAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	p := onSupabase(t, nil)

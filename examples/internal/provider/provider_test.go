@@ -56,7 +56,7 @@ func TestModel(t *testing.T) {
 
 // docs:end
 
-// The whole conversation and the tools are sent.
+// A request has the whole conversation and the tools.
 func TestRequestOnTheWire(t *testing.T) {
 	t.Parallel()
 	var got map[string]any

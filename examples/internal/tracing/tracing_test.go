@@ -25,8 +25,8 @@ func TestTracingIsOffByDefault(t *testing.T) {
 	assert.NoError(t, off.Close())
 }
 
-// With an endpoint, a run is exported when the tracing is closed. It is not parallel, because the exporter
-// reads the environment of the process.
+// With an endpoint, Close exports a run. The test is not parallel, because the exporter reads the environment of
+// the process.
 func TestTracingExportsRuns(t *testing.T) {
 	var got []byte
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -153,8 +153,8 @@ func TestPlannerLoops(t *testing.T) {
 	}
 }
 
-// During planning, a destructive call is noted and not run. Any other call runs at once, and its result is stored
-// under its id.
+// During planning, the planner notes a destructive call and does not run it. Any other call runs at once, and the state
+// has its result under its id.
 func TestPlanningNotesWhatIsDestructive(t *testing.T) {
 	t.Parallel()
 	var s stage
@@ -196,7 +196,7 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// The question names the event. The state has the question with its actions until the question is answered.
+// The question names the event. The state has the question with its actions until the user answers.
 func TestConfirmation(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t, johns)

@@ -36,7 +36,7 @@ type Confirmation struct {
 	Request     string                 `json:"request,omitempty"`
 	Invocations []tools.Action         `json:"invocations,omitempty"`
 	Results     map[string]plan.Result `json:"results,omitempty"`
-	// Next is the earlier open question, which is asked again after this one.
+	// Next is the earlier open question. The graph asks it again after this one.
 	Next *Confirmation `json:"next,omitempty"`
 }
 
@@ -126,7 +126,7 @@ type Answer struct {
 	Text string `json:"text"`
 	// Approved are the calls that the user approved, as questions. The node confirm_actions adds them to a yes.
 	Approved []tools.Question `json:"approved,omitempty"`
-	// Next is the earlier open question, which is asked again after this one.
+	// Next is the earlier open question. The graph asks it again after this one.
 	Next *Confirmation `json:"next,omitempty"`
 }
 

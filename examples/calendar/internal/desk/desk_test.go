@@ -216,8 +216,8 @@ func (b *bench) work(store checkpoint.Store, tool, arguments string, failures *i
 	return compiled.Thread("t")
 }
 
-// A call that is repeated, because the run failed before its answer was stored, changes nothing more and returns the
-// same answer.
+// If a run fails before the answer of a call is stored, the next run repeats the call. The repeated call changes nothing
+// more, and returns the same answer.
 func TestEffectsHappenOnce(t *testing.T) {
 	t.Parallel()
 	for tool, arguments := range map[string]string{

@@ -28,7 +28,7 @@ type Event struct {
 	Free bool
 }
 
-// Mentions reports whether each of some words is found in an event.
+// Mentions reports whether an event has each of the words.
 func (e Event) Mentions(words string) bool { return mentions(words, e.Title, e.Place, e.Notes, e.With) }
 
 // calendar is the parsed content of a file.

@@ -20,8 +20,8 @@ var ErrNotFound = errors.New("there is no such event")
 // MaxSize is the maximum size of a file, in bytes.
 const MaxSize = 8 << 20
 
-// A File is a calendar. It may be used by any number of goroutines as long as no
-// two of them change it at the same time.
+// A File is a calendar. It is safe for concurrent use, as long as no two goroutines
+// change it at the same time.
 type File struct {
 	path string
 	zone *time.Location

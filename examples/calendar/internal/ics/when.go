@@ -53,7 +53,7 @@ func parseWall(value string) (time.Time, error) {
 	return time.Parse(wallForm, value)
 }
 
-// A span is how long something lasts: days of a calendar, then an exact time.
+// A span is a length of time: days of a calendar, and then an exact duration.
 type span struct {
 	days int
 	rest time.Duration

@@ -11,7 +11,7 @@ type words map[string]string
 // An action carries out a sentence: it calls the tools that look things up, and returns the calls that change something.
 type action func(*dialog, words) ([]act, error)
 
-// A clause is a part of a request that is understood.
+// A clause is a part of a request that the rules understand.
 type clause struct {
 	do    action
 	words words
@@ -26,7 +26,7 @@ type form struct {
 	pattern  *regexp.Regexp
 }
 
-// forms are tried in order. The first one that matches the whole clause is used.
+// forms has the forms in the order of their priority. A clause has the first form that matches the whole clause.
 var forms = compiled([]form{
 	{sentence: `help`, do: (*dialog).help},
 	{sentence: `(?:tell me )?what(?:'?s| is) on my calend[ae]r(?: TIME)?`, do: (*dialog).listEvents},

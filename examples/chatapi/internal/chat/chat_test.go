@@ -149,8 +149,8 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// The facts of a turn are embedded and stored in batches. A fact of store_memory is embedded and stored
-// alone.
+// The learner embeds and stores the facts of a turn in batches. The tool store_memory embeds and stores
+// its fact alone.
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, s *store.Stores, _ store.Config) {

@@ -13,10 +13,10 @@ import (
 	"github.com/weft-go/weft/examples/csvanalyst/internal/records"
 )
 
-// endless is an upload that never ends by itself, and counts the bytes that were read.
+// endless is an upload without an end. It counts the bytes that the store reads.
 type endless struct {
 	read int
-	then func() // is called once, after two megabytes
+	then func() // Read calls it once, after two megabytes
 }
 
 func (e *endless) Read(p []byte) (int, error) {

@@ -86,8 +86,8 @@ func (q queue) Enqueue(ctx context.Context, j extract.Job) error {
 	return q.TurnStore.Enqueue(ctx, j)
 }
 
-// A turn recalls facts, selects the model, stores checkpoints, enqueues the turn and returns. The turn is learned
-// afterwards.
+// Execute recalls facts, selects the model, stores checkpoints, enqueues the turn and returns. The learner learns the
+// turn afterwards.
 func TestExecuteOrder(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {
@@ -269,7 +269,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A turn returns before it is learned. Learning continues after the turn's context has ended.
+// Execute returns before the learner learns the turn. Learning continues after the turn's context has ended.
 func TestLearnedAfterTheTurn(t *testing.T) {
 	t.Parallel()
 	for name, newPlace := range places {

@@ -36,7 +36,7 @@ func build(t *testing.T, model llm.Model, set *tools.Set, o kai.Options) *graph.
 	return g
 }
 
-// A run gives the same answer whether or not its chunks are read.
+// A run gives the same answer with and without a reader of its chunks.
 func TestCreateAgentGraph(t *testing.T) {
 	t.Parallel()
 	for _, watched := range []bool{false, true} {
@@ -78,7 +78,7 @@ func TestTopology(t *testing.T) {
 	}
 }
 
-// A model that always calls tools is called ten times, or MaxIterations times if that is set.
+// If the model always calls tools, a turn calls it ten times, or MaxIterations times if that option is set.
 func TestMaxIterations(t *testing.T) {
 	t.Parallel()
 	for set, want := range map[int]int{0: 10, 1: 1, 3: 3, 60: 60} {
@@ -220,7 +220,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// For invalid arguments the model gets an error. No tool runs, and nobody is asked for approval.
+// For invalid arguments the model gets an error. No tool runs, and the graph asks nobody for approval.
 func TestInvalidArguments(t *testing.T) {
 	t.Parallel()
 	model := llmtest.NewScript(

@@ -11,7 +11,7 @@ import (
 // When the program ends, its goroutine ends with it.
 type input struct {
 	lines chan string
-	next  *string // a line that was read by peek
+	next  *string // a line that more has read
 }
 
 func newInput(ctx context.Context, r io.Reader) *input {

@@ -339,7 +339,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// A passage that introduces a table is returned with its rows.
+// A search returns a passage that introduces a table with the rows of the table.
 func TestSearchReturnsTheTableOfAPassage(t *testing.T) {
 	t.Parallel()
 	f := parse(t, "# Looms\n\nThe width says which loom you need:\n\n| width | loom |\n| --- | --- |\n| 40 cm | table loom |\n| 120 cm | floor loom |\n")
