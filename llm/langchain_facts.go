@@ -26,9 +26,9 @@ func finishReason(r StopReason) string {
 	return string(r)
 }
 
-// ParseStopReason returns the reason for a provider's name of it, such as "end_turn",
-// "MAX_TOKENS" or "FinishReasonSafety". It ignores case, and separators such as "_". It
-// returns "" for an unknown name.
+// ParseStopReason converts a provider's name of a stop reason, such as "end_turn",
+// "MAX_TOKENS" or "FinishReasonSafety", to a StopReason. It ignores case, and separators
+// such as "_". It returns "" for an unknown name.
 func ParseStopReason(word string) StopReason {
 	word = plainWord(word)
 	for reason, words := range finishReasons {

@@ -118,7 +118,7 @@ func nearest(pattern string, names []string) string {
 	}
 	for _, part := range strings.Split(pattern, "*") {
 		for _, name := range names {
-			// Only the beginning or the end of the name can resemble a part of a pattern.
+			// A part is usually shorter than a name, so it is compared with the beginning and the end of the name.
 			n := min(len(part), len(name))
 			if len(part) > 2 && suggest.For(part, []string{name[:n], name[len(name)-n:]}) != "" {
 				return fmt.Sprintf("; did you mean %q?", name)

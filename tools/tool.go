@@ -158,8 +158,8 @@ func (t Tool) check(typeErr error, noFunction bool) error {
 	return errors.Join(mistakes...)
 }
 
-// checkOutput returns an error if JSON cannot encode the zero value of a result type,
-// because of its type.
+// checkOutput encodes the zero value of Out, and returns an error if JSON does not support
+// its type, such as a channel. It ignores other errors.
 func checkOutput[Out any]() (err error) {
 	if reflect.TypeFor[Out]() == reflect.TypeFor[Result]() {
 		return nil

@@ -97,7 +97,7 @@ func (k *Kit) store(ctx context.Context, in storeIn) (string, error) {
 	return "Remembered.", nil
 }
 
-// put stores a fact. It ends the validity of the facts with the text replaces, unless this text is empty.
+// put stores a fact. If the argument replaces is not empty, put ends the validity of the facts with this text.
 func (k *Kit) put(ctx context.Context, scope memory.Scope, f memory.Fact, replaces string) (memory.Stored, error) {
 	var old []string
 	if replaces != "" {
@@ -120,8 +120,8 @@ func (k *Kit) put(ctx context.Context, scope memory.Scope, f memory.Fact, replac
 	return k.options.Facts.Supersede(ctx, scope, f, old...)
 }
 
-// replaced returns the valid fact with the text of f, if this fact has already replaced a fact with the text replaces. So
-// a call that is repeated after a crash succeeds.
+// replaced returns the valid fact that has the text of f and has already replaced a fact whose text is in the argument
+// replaces, or a zero Stored. So a call that is repeated after a crash succeeds.
 func (k *Kit) replaced(ctx context.Context, scope memory.Scope, f memory.Fact, replaces string) (memory.Stored, error) {
 	same, by := map[string]bool{}, []string{}
 	for known, err := range k.options.Facts.List(ctx, memory.FactQuery{Reach: scope.Only(), Untrusted: true, Closed: true}) {

@@ -210,7 +210,7 @@ func (k *documentKit) ingest(b *knowledge.Base, uri, text string) knowledge.Repo
 	return total
 }
 
-// wantLength requires that all chunks of a source have vectors of one length, and no chunk has a
+// wantLength requires that all chunks of a source have vectors of length want, and no chunk has a
 // vector of another length.
 func (k *documentKit) wantLength(uri string, want lengthy) {
 	k.Helper()

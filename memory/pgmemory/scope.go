@@ -107,9 +107,10 @@ func reach(q *driver.Reach, a *args) (text string, one bool) {
 	return b.String(), false
 }
 
-// only returns a condition for rows of the single scope in the common table expression named of. It
-// is a range, so that the planner uses an index: the planner estimates few rows for a range with
-// unknown ends, but for equality it assumes that all scopes have the same size.
+// only returns a condition for rows of the single scope in the common table expression named of. Its
+// BETWEEN selects the same rows as its equality, and makes the planner use an index: for a range with
+// unknown ends, the planner estimates few rows, but for an equality alone it assumes that all scopes
+// have the same size.
 func only(column, of string) string {
 	key := `(SELECT key FROM ` + of + `)`
 	return column + ` = ` + key + ` AND ` + column + ` BETWEEN ` + key + ` AND ` + key

@@ -318,7 +318,7 @@ func TestCatalogue(t *testing.T) {
 	loose := ask[[]string](t, p, `SELECT coalesce(array_agg(p.proname::text), '{}') FROM pg_proc p WHERE p.pronamespace = $1::regnamespace
 		AND (p.prosecdef OR NOT EXISTS (SELECT FROM unnest(p.proconfig) c WHERE c LIKE 'search_path=%'))`, schema)
 	assert.Empty(t, loose, "functions with others' rights or path")
-	// The second run has no effect.
+	// A second migration returns no error.
 	pool, err := pgxpool.New(context.Background(), p.direct)
 	require.NoError(t, err)
 	defer pool.Close()

@@ -37,8 +37,8 @@ func messageValues(session, position, at int64, r *driver.MessageRow) []any {
 	}
 }
 
-// messages returns the first page of a session's messages at the positions from to to, and whether
-// there are more. If to is 0, there is no upper bound.
+// messages returns the first page of a session's messages whose position is at least from and at most
+// to, and whether there are more. If to is 0, there is no upper bound.
 func messages(q *sqlitedb.Session, session, from, to int64) (page []*message, more bool, err error) {
 	if to <= 0 {
 		to = 1<<63 - 1

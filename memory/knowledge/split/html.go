@@ -118,7 +118,8 @@ func (r *htmlReader) characters(start, end int) {
 	}
 }
 
-// settle trims the blocks of a rewritten text.
+// settle trims the blocks and drops empty ones. The readers of HTML and JSON call it when
+// p.text is complete.
 func (p *parsed) settle() *parsed {
 	noted := p.blocks
 	p.blocks = p.blocks[:0:0]

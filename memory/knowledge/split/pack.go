@@ -161,9 +161,9 @@ func (k *packer) source(at int) int {
 // windowBytes limits the bytes that are searched for each token of an overlap.
 const windowBytes = 12
 
-// repeat ends the open piece. It starts the next piece with the last text of the ended one, as
-// much as fits beside an item. The repeated text starts with a sentence or a line, or else with
-// a word. Code and tables are repeated only if they are cut in two.
+// repeat ends the open piece. It starts the next piece with the last text of the ended one: at
+// most Overlap tokens, and no more than fit beside item i. The repeated text starts with a
+// sentence or a line, or else with a word. Code and tables are repeated only if they are cut in two.
 func (k *packer) repeat(i item) {
 	c := k.cur
 	tokens := min(k.Overlap, k.Size-i.tokens-k.gap(i))

@@ -188,7 +188,7 @@ func TestNoToolsWanted(t *testing.T) {
 		r.ToolChoice.Mode = llm.ToolsNone
 		h := ask(t, b.model(t, f), r)
 		if b.name == "bedrock" {
-			// The API requires the tools of earlier calls, and cannot forbid a call.
+			// A request with earlier calls must declare tools, and the API has no option that forbids calls.
 			assert.ErrorIs(t, h.err, llm.ErrBadRequest)
 			assert.Empty(t, f.requests())
 			return

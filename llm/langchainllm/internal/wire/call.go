@@ -33,7 +33,7 @@ type Call struct {
 	gone  bool     // Emit returned an error
 }
 
-// Facts are the data of a reply that are not part of its content.
+// Facts describe a request and its reply, without the content.
 type Facts struct {
 	// Seen reports whether a request passed the transport.
 	Seen bool
