@@ -155,8 +155,8 @@ func (m *resumer) findMore(ctx context.Context) error {
 	}
 }
 
-// start starts runs for due threads until m.atOnce runs are unfinished. It returns an error if the server is unavailable for longer than
-// serverPatience.
+// start starts runs for due threads until m.atOnce runs are unfinished. It returns an error if the server is unavailable for
+// longer than serverPatience.
 func (m *resumer) start(ctx context.Context) error {
 	for len(m.due) > 0 && len(m.running) < m.atOnce && !m.now().Before(m.pause) {
 		row := m.due[0]
