@@ -297,8 +297,8 @@ func (c *call) changeCron(r *runs.Record, d *cronData, b *cronBody, data json.Ra
 	return c.changeRuns(r, d, fields)
 }
 
-// changeRuns changes the request of a cron's runs. The runs have the rights of the user that made the cron, so it refuses
-// changes by other users.
+// changeRuns changes the request of a cron's runs. The runs have the rights of the user that made the cron, so other users
+// may change only the metadata.
 func (c *call) changeRuns(r *runs.Record, d *cronData, fields map[string]json.RawMessage) error {
 	var before runRequest
 	if err := json.Unmarshal(d.Payload, &before); err != nil {
