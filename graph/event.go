@@ -131,7 +131,8 @@ type TaskFinished struct {
 	where
 	// Update has the writes of the task.
 	Update state.Update
-	// Saved says that the result was stored by an earlier run.
+	// Saved says that an earlier run stored the result. A task of a flow also sets it if an
+	// earlier attempt stored the result.
 	Saved bool
 	// Asked says that the task waits for an answer.
 	Asked bool

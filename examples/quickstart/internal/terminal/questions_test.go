@@ -27,7 +27,7 @@ func TestQuestions(t *testing.T) {
 		{"docs/storage.md", "how do I encrypt checkpoints?", "Encryption", "`checkpoint.Encrypted` wraps a store"},
 		{"docs/storage.md", "how do I delete a thread?", "Retention", "`DeleteThread`"},
 		{"docs/tools.md", "what are meta-tools?", "Meta-tools", "three tools that stand for a whole set"},
-		{"docs/agents.md", "what is a supervisor?", "Several agents", "`agent.Supervisor` is an agent"},
+		{"docs/agents.md", "what is a supervisor?", "Several agents", "`agent.Supervisor` returns an agent"},
 		{"docs/memory.md", "what is a chunk?", "Documents", "into chunks of some 400 tokens"},
 		{"examples/csvanalyst/README.md", "which model is used without a key?", "Questions about CSV files", "rules in `internal/offline` stand for the model"},
 		{"examples/calendar/README.md", "which process takes the answer?", "An assistant that asks first", "any process can take the answer"},
