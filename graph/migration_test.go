@@ -331,8 +331,8 @@ func TestMigrationOfALostJoinIsLogged(t *testing.T) {
 	require.Empty(t, log.String())
 }
 
-// TestNodeRenamedTwiceResumes proves that threads with both former names of a node that was
-// renamed twice can resume.
+// TestNodeRenamedTwiceResumes proves that a thread can resume if it was stored under the first
+// or the second name of a node that was renamed twice.
 func TestNodeRenamedTwiceResumes(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		second := names{"left": "b left", "right": "b right"}

@@ -72,7 +72,7 @@ func TestRowOfPython(t *testing.T) {
 			assert.Equal(t, int64(len(python)), session.Messages)
 			assert.Equal(t, sorted(t, joinRow(python)), sorted(t, joinRow(stored(t, h, "s"))))
 
-			// Append a turn together with all loaded messages, as a Go program does that saves the whole conversation.
+			// Append a turn together with all loaded messages, as a Go program that saves the whole conversation does.
 			all := append(load(t, h, "s"), llm.User("And now?"), llm.Assistant("Now this."))
 			for range 2 {
 				appendTurn(t, h, memory.Turn{Session: "s", Messages: load(t, h, "s")})

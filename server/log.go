@@ -194,8 +194,8 @@ func (l *threadLog) appendOf(ctx context.Context, w *logWriter, events []runs.Ev
 	return nil
 }
 
-// catchUp reads the events that were stored without this log, for example when a call of a server that was killed takes
-// effect after the server's end. It reports whether there were any.
+// catchUp reads the events that other servers have stored in the log of the thread. They include a server that was
+// killed, since its last call of the store can take effect after its end. catchUp reports whether there were any events.
 func (l *threadLog) catchUp(ctx context.Context) (moved bool, err error) {
 	last, _, err := l.store.Last(ctx, l.thread)
 	at := l.end()

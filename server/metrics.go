@@ -98,8 +98,8 @@ func knownMethod(method string) string {
 	return "other"
 }
 
-// PausedThreads returns the number of threads that can be resumed, as the value of a metric. Such a thread waits for an
-// answer, or its run was stopped.
+// PausedThreads returns the number of threads with the status interrupted, as the value of a metric. Such a thread waits
+// for an answer or at a static pause, or its run was stopped. Threads with the status error do not count.
 func (s *Server) PausedThreads(ctx context.Context) (int64, error) {
 	_, total, err := s.o.Runs.Search(ctx, runs.Query{Kind: runs.Thread, Statuses: []string{threadInterrupted}, Limit: 1})
 	return int64(total), err

@@ -109,9 +109,9 @@ func (c *Channel[V, U]) Upgrade(up func(old json.RawMessage) (json.RawMessage, e
 	return c
 }
 
-// Get returns a copy of the value of the channel in s. Before the first write, it
-// returns the default, or the zero value without one. The caller may change the
-// result.
+// Get returns a copy of the value of the channel in s. Before the first write, and
+// after the end of an [Ephemeral] value, it returns the default, or the zero value
+// without one. The caller may change the result.
 //
 // Get panics with a [ChannelError] if the graph of s does not have this channel.
 // If a node causes this panic, the node fails with the error.
@@ -120,7 +120,8 @@ func (c *Channel[V, U]) Get(s View) V {
 	return v
 }
 
-// Lookup is like [Channel.Get], and also reports whether the channel was written.
+// Lookup is like [Channel.Get], and also reports whether the channel has a written
+// value, in place of the default.
 func (c *Channel[V, U]) Lookup(s View) (V, bool) {
 	slot := s.Slot(c)
 	if slot.Absent() {

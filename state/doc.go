@@ -39,10 +39,11 @@
 //
 // The stored form is JSON. The methods MarshalJSON and UnmarshalJSON of a type are
 // used, and their output is read back and compared each time. A graph rejects a
-// type that JSON cannot restore unchanged. A run fails with [ErrRoundTrip] for a
-// value that JSON cannot restore unchanged, such as an int in an any, a string that
-// is not UTF-8, or NaN. The error names the channel and the path of the value. Two
-// losses are accepted, since a tag asks for them: fields tagged json:"-" are not
+// type that JSON cannot restore unchanged. A run of a thread fails with
+// [ErrRoundTrip] for a value that JSON cannot restore unchanged, such as an int in
+// an any, a string that is not UTF-8, or NaN. A run without a thread also fails for
+// an int in an any, but not for the other two. The error names the channel and the
+// path of the value. Two losses are accepted, since a tag asks for them: fields tagged json:"-" are not
 // stored, and omitempty makes an empty slice or map nil.
 //
 // A time.Time keeps its instant and its offset, but JSON does not hold the name of

@@ -127,8 +127,8 @@ func TestTheProgramThatIsReadWithoutItsGraphWritesEachKind(t *testing.T) {
 	}
 }
 
-// hasEachKind fails the test unless the names include each stored channel of newKinds. The error says that list, the place
-// of the names, lacks the channel.
+// hasEachKind fails the test unless the names include each stored channel of newKinds. The argument list says where the
+// names come from, for the error.
 func hasEachKind(t *testing.T, list string, names iter.Seq[string]) {
 	t.Helper()
 	has := map[string]bool{}

@@ -32,8 +32,8 @@ type ProposalOptions struct {
 	User func(ctx context.Context) (string, error)
 	// Proposal returns the id of the proposal of a thread. Put and PutSession need it.
 	Proposal func(ctx context.Context, thread string) (string, error)
-	// FailOpen hides permanent failures of the database: Get returns nil, as if there were
-	// no document, and Delete returns nil. A program that then starts with an empty
+	// FailOpen hides errors of the database that remain after the retries, and errors of
+	// stored documents: Get returns nil, as if there were no document, and Delete returns nil. A program that then starts with an empty
 	// document overwrites the stored one, so set it only if that is acceptable.
 	FailOpen bool
 }

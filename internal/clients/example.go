@@ -15,8 +15,8 @@ import (
 
 var addressOf = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
-// startExample builds an example and starts it at a free port, without a database and without users. The programs in the
-// documents call examples.
+// startExample builds an example and starts it at a free port, without a database and without users. The client
+// programs in the documents send their requests to it.
 func startExample(ctx context.Context, name string) (*started, error) {
 	dir, err := os.MkdirTemp("", "weft-clients-")
 	if err != nil {

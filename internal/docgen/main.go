@@ -15,9 +15,9 @@
 //	<!-- end -->
 //
 // A part is the region between the comments "// docs:begin ask" and "// docs:end" (in Python "#", in SQL "--") of the
-// file, or the function with this name. Without a part, the block is the whole file. A package of
-// this module has to compile a quoted Go file; a file of another module of the repository is compiled
-// by the tests of that module.
+// file, or the function with this name. Without a part, the block is the whole file. A quoted
+// Go file must be part of a package of this module, or of another module of the repository, whose own
+// tests compile it.
 package main
 
 import (

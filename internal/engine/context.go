@@ -52,8 +52,8 @@ type runContext struct {
 }
 
 // A storeContext is the context for calls of the store and for the delivery of events.
-// It ends the grace period after the context of the nodes.
-// So the results of finished tasks are stored even if the run was cancelled.
+// It outlives the context of the nodes by the grace period,
+// so that the results of finished tasks are stored even if the run was cancelled.
 type storeContext struct {
 	context.Context // ends when the grace period ends
 	run             *runContext

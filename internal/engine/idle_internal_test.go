@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A heartbeat during a wait in Emit resets the idle time. After the wait, only its part after the heartbeat is left out
-// of the idle time.
+// A heartbeat while Emit waits resets the idle time. The rest of the wait does not count as idle time.
 func TestHeartbeatWhileEmitWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

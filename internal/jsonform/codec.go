@@ -52,8 +52,9 @@ func New[T any]() *Codec[T] {
 // Err returns an error if values of type T cannot be stored.
 func (c *codec) Err() error { return c.err }
 
-// Checked reports whether some values of a valid type T cannot be stored, for example because T
-// holds an interface, a time or raw JSON, or has methods for JSON or text.
+// Checked reports whether the encoding of a value of type T inspects the value or reads it back,
+// for example because T holds an interface, a time or raw JSON, or has methods for JSON or text.
+// It ignores strings that are not UTF-8, NaN and infinities, which cannot be stored either.
 func (c *codec) Checked() bool { return c.watch || c.hooked }
 
 // CheckIdentity makes the codec verify that the key of an element is stored.

@@ -18,9 +18,9 @@ const (
 	hardParts = 2000
 )
 
-// plain returns a schema in the form that every provider accepts: without references,
-// lists of types, alternatives that are null, and objects without properties. It may
-// accept more values than the schema itself.
+// plain returns a schema in the form that every provider accepts: it has no references,
+// lists of types or null alternatives, and each object has the key properties, if only
+// with an empty value. It may accept more values than the schema itself.
 func plain(root *jsonschema.Schema) *jsonschema.Schema {
 	var out *jsonschema.Schema
 	for depth := maxDepth; depth > 0; depth-- {

@@ -54,9 +54,9 @@ func (tx *Tx) Changes(emit Emit) error {
 	return err
 }
 
-// Check returns the error that Changes would return. It checks only channels whose
-// type has values that cannot be stored, such as any. A run without a store calls it,
-// so that it fails like a run with a store. Call Check after Finish.
+// Check returns the error that Changes would return for the channels whose type is
+// [Traits].Checked, such as any. A run without a store calls it, so that it fails for
+// their values like a run with a store. Call Check after Finish.
 func (tx *Tx) Check() error {
 	if !tx.schema.checked {
 		return nil

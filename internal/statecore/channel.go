@@ -29,7 +29,7 @@ type Traits struct {
 	Internal         bool // a part of how a node works
 	Prunes           bool // Codec is a Pruner, and its Prune must be called
 	ChangesAreWrites bool // each stored change has the effect of one write
-	Checked          bool // some values of the type cannot be stored; see [Tx.Check]
+	Checked          bool // Codec inspects each value, or reads it back; see [Tx.Check]
 }
 
 // A Codec applies, stores and restores the changes of one channel. Its methods do

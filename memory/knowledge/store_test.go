@@ -17,7 +17,8 @@ import (
 	"github.com/weft-go/weft/memory/knowledge"
 )
 
-// broken is a store whose methods fail.
+// broken is a store in which one method fails: sources, chunks, search or delete, as the field method says.
+// If the field is empty, none fails.
 type broken struct {
 	driver.DocumentStore
 	method string

@@ -101,7 +101,7 @@ type landing struct {
 	secured bool // row-level security applies, so COPY is not allowed
 }
 
-// swapIn swaps sources, and stores the chunks in fresh.
+// swapIn swaps sources and inserts their new chunks, which the argument fresh has.
 func (d *DB) swapIn(ctx context.Context, l *link, c *driver.SourceChange, list *swapList, fresh []freshChunk) (at landing, err error) {
 	values := append([]any{scopeDigest(c.Scope), names(c.Scope), c.Quota.Sources, c.Quota.Chunks}, list.values()...)
 	columns := newColumns(c.Scope.Tenant, fresh)

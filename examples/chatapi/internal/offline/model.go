@@ -112,7 +112,7 @@ func reply(r llm.Request) llm.Message {
 	return llm.Assistant(fmt.Sprintf("You said: %.200q. %s %s", t.message, honest, Forms))
 }
 
-// account tells the plan, the usage and the preferences of the user.
+// account answers with the plan, the usage and the preferences of the user, after a call of the tool that reads them.
 func (t talk) account() llm.Message {
 	if answer, called := t.answerOf(agentmemory.ContextTool); called {
 		return llm.Assistant(answer)
