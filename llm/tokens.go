@@ -35,9 +35,10 @@ const (
 //
 // A text is counted by its scripts: a Latin word is one token per seven letters, rounded up,
 // a number is one token per three digits, rounded up, and a letter of most other scripts is
-// 0.4 to 1 token. For prose, code and JSON, the estimate is seldom more than 10 percent below
-// the counts of newer and older tokenisers, or more than a third above them. An image counts
-// 1000 tokens, or 85 with Detail "low". A binary file counts at least 1000.
+// 0.4 to 1 token. Newer and older tokenisers count differently. For prose, code and JSON, the
+// estimate is seldom more than 10 percent below the lowest of their counts, or more than a third
+// above the highest. An image counts 1000 tokens, or 85 with Detail "low". A binary file counts
+// at least 1000.
 func EstimateTokens(m Message) int {
 	total := messageTokens + estimate(m.Name)
 	for _, p := range m.Parts {

@@ -179,7 +179,7 @@ func TestForeignTypes(t *testing.T) {
 	assert.Contains(t, out.String(), `"frames"`, "export")
 }
 
-// FromLangChain reads messages of all types of LangChain, and rejects invalid lists.
+// FromLangChain reads messages of every known type, and rejects invalid lists.
 func TestKnownTypes(t *testing.T) {
 	t.Parallel()
 	h := newHistory()

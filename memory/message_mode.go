@@ -59,7 +59,7 @@ func Answers(messages []llm.Message) []llm.Message {
 	return answers
 }
 
-// answer returns an assistant's message without its tool calls and reasoning, and false if nothing is left.
+// answer returns an assistant's message with only its texts, images and files. It returns false if the message has none.
 func answer(m llm.Message) (llm.Message, bool) {
 	m = m.Clone()
 	m.ToolCalls = nil

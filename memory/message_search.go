@@ -93,7 +93,8 @@ func (h *Conversations) score(s *driver.MessageSearch, c *driver.MessageCandidat
 	return &search.Candidates{Docs: docs, Scores: rank.Weights{}.Score(s.Terms, nil, corpus, docs), Reranker: h.options.Reranker}
 }
 
-// hits chooses the hits among candidates. It leaves out messages that [messagesOf] omits.
+// hits chooses the hits among candidates. It leaves out messages of other programs that are not an [llm.Message], as
+// [messagesOf] does.
 func (h *Conversations) hits(ctx context.Context, q *search.Question, c *search.Candidates, rows []driver.MessageRow) ([]Hit[FoundMessage], error) {
 	c.Text = func(i int) string { return rows[i].Text }
 	c.Tokens = func(i int) int { return h.options.Tokens.CountTokens(llm.User(rows[i].Text)) }

@@ -58,7 +58,7 @@ func Run(ctx context.Context, cases []Case, target Target, scorers []Scorer, o O
 			for i := range next {
 				r := runOne(ctx, cases[i/o.Repeats], target, scorers, o.Timeout)
 				if ctx.Err() != nil {
-					continue // the end of ctx can be the reason of a failure
+					continue // discard r: the run can have failed because ctx ended
 				}
 				r.Repeat = i%o.Repeats + 1
 				results[i] = &r

@@ -67,9 +67,10 @@ func (m *Model) String() string { return m.name }
 func (m *Model) ModelName() llm.ModelName { return llm.ModelName{Provider: m.name, Model: m.model} }
 
 // Stream asks the model. With a provider that needs a [Transport], it yields text, reasoning and
-// tool calls as they arrive. With any other provider that streams, it yields text as it arrives if
-// the request has no tools. If the request has tools, it yields the whole reply at the end. Only
-// with Vertex or [Options.StreamTools], it yields text as it arrives and the calls after the text.
+// tool calls as they arrive. With any other provider, it yields text as it arrives if the provider
+// streams and the request has no tools; otherwise it yields the whole reply at the end. With Vertex
+// or [Options.StreamTools], it yields text as it arrives even if the request has tools, and the
+// calls after the text.
 //
 // A request that the provider does not support fails with an [llm.Error] of kind
 // [llm.ErrBadRequest], and nothing is sent. When ctx is done, the error is the error of ctx. If

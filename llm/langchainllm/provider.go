@@ -29,8 +29,8 @@ const (
 )
 
 // Detect returns the provider of a model by the package of its type, without
-// importing it. If the package can only send text, the provider is the name of the package.
-// A wrapped model is Generic.
+// importing it. For a package of langchaingo that can only send text and has no constant here,
+// such as llms/cohere, it returns the name of the package. A wrapped model is Generic.
 func Detect(m llms.Model) Provider {
 	t := reflect.TypeOf(m)
 	for t != nil && t.Kind() == reflect.Pointer {

@@ -161,7 +161,7 @@ func TestTransportKeepsTheErrorOfTheContext(t *testing.T) {
 	})
 }
 
-// A closedBody is a request body that AWS's client has closed at the beginning of the reply.
+// A closedBody is like the request body of AWS's client: once it is closed, WriteTo returns [io.EOF].
 type closedBody struct {
 	io.Reader
 	closed bool

@@ -52,7 +52,7 @@ func (e Embedder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return vectors, nil
 }
 
-// vector counts the words of a text. The hash of a word is its position in the vector.
+// vector counts the words of a text. The hash of a word selects its position in the vector.
 func (e Embedder) vector(text string) []float32 {
 	v := make([]float32, e.Dimension())
 	v[0] = 0.01 // avoid a zero vector, which has no direction

@@ -21,12 +21,12 @@ type Embedder interface {
 // maxDimension is the maximum length of a vector, memory.MaxDimension.
 const maxDimension = 16_000
 
-// RunEmbedder checks that an embedder keeps the rules of memory.Embedder. It returns one vector of the right length for each
-// text, in the order of the texts, even for hundreds of texts and in concurrent calls. It returns an error if its context has
-// ended. It shares no memory with its caller.
+// RunEmbedder checks that an embedder keeps the rules of memory.Embedder. The embedder must return one vector of the right
+// length for each text, in the order of the texts, even for hundreds of texts and in concurrent calls. It must return an
+// error if its context has ended. It must share no memory with its caller.
 //
-// The function returns the embedder, connected to its provider or to a server that stands in for it. Different texts must
-// have different vectors. RunEmbedder makes about 20 calls.
+// The function newEmbedder returns the embedder, connected to its provider or to a server that stands in for it. Different
+// texts must have different vectors. RunEmbedder makes about 20 calls.
 func RunEmbedder(t *testing.T, newEmbedder func(*testing.T) Embedder) {
 	for _, c := range embedderCases {
 		t.Run(c.name, func(t *testing.T) { c.run(t, func() Embedder { return newEmbedder(t) }) })

@@ -19,7 +19,7 @@ type forgetIn struct {
 	Heard    tools.Bound[heard]
 }
 
-// notForgotten is the result if a tool result or a file, and not the user, may have asked to forget the fact.
+// notForgotten is the result if a tool result, a file or another agent may have asked to forget the fact, and not the user.
 const notForgotten = "nothing was forgotten, since a tool or a file was read in this turn: ask the user to repeat the wish in their next message, and forget it then"
 
 // forget removes a fact if the model quotes the user. Nothing checks that the quote asks for it.

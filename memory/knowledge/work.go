@@ -233,8 +233,8 @@ func (w *work) cut(s split.Splitter) {
 	}
 }
 
-// chunkID returns a UUID of version 8. It is a hash of the scope and URI of the source, the content and headings of
-// the chunk, and the number of equal chunks before it in the source.
+// chunkID returns a UUID of version 8. It is a hash of the scope, URI and title of the source, the content and headings
+// of the chunk, and the number of equal chunks before it in the source. The argument text has the title.
 func chunkID(s *Source, c *Chunk, text string, same map[string]int) string {
 	nth := same[text]
 	same[text]++

@@ -7,7 +7,8 @@ import (
 	"github.com/weft-go/weft/memory/driver"
 )
 
-// call calls fn as soon as the limits of the tenant allow it.
+// call calls fn as soon as the limits allow a call of the scope's tenant. It returns [driver.ErrBusy] if too many calls
+// of the tenant wait.
 func call[T any](ctx context.Context, l *limits, s driver.Scope, fn func() (T, error)) (T, error) {
 	leave, err := l.enter(ctx, s.Tenant, true)
 	if err != nil {

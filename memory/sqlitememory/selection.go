@@ -82,8 +82,8 @@ func (s *selection) holds(document []byte) bool {
 	return true
 }
 
-// parts returns a selection of the parts of the rows that s selects from a table: of the rows whose
-// column has the key of such a row.
+// parts returns a selection of the rows that belong to the rows that s selects from a table, such as
+// the chunks of sources. The column has the key of the row to which a row belongs.
 func (s *selection) parts(q *sqlitedb.Session, column, table string) (*selection, error) {
 	of := &selection{scopes: s.scopes}
 	if len(s.where) == 0 {

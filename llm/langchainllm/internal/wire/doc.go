@@ -7,5 +7,6 @@
 // instead of the reply.
 //
 // A request without a Call passes unchanged, and so does a request that is not in the Dialect of
-// its Call. Of the reply to the latter, RoundTrip records only the status, the wait and the error.
+// its Call. In the latter case, RoundTrip records only the status and the wait of the reply, and
+// an error of the connection.
 package wire
