@@ -36,7 +36,7 @@ type ResealResult struct {
 	Failed   int // threads with another error
 }
 
-// Reseal encrypts each thread again whose values have an old key or an old form. Afterwards
+// Reseal encrypts again each thread whose values have an old key or an old form. Afterwards
 // the old keys can be removed from the key ring. Checkpoints keep their ids, order, parents,
 // pending writes and tags, and this store continues to report their times. In the inner
 // store they get new times, which [PrunePolicy.KeepFor] and [ThreadInfo] use.

@@ -16,8 +16,8 @@ const (
 	sealHeader = 2
 )
 
-// minPlain is greater than every form, also of later versions. A value whose first byte is minPlain or greater, such as
-// a JSON value, is not encrypted.
+// minPlain is greater than every form, including the forms of later versions. A value whose first byte is minPlain or
+// greater, such as a JSON value, is not encrypted.
 const minPlain = ' '
 
 // plainValue is the [ErrFormat] of a value that is not encrypted. The command weft looks for its method Unencrypted.

@@ -19,7 +19,7 @@ import (
 // TestThreadWithAnUnreadableAnswerIsListedAsPaused proves for questions of a node and of nested
 // subgraphs, with and without an executor: after an answer that the node cannot read, a store lists the
 // thread as paused and not as failed, even if the task had failed before. After any other failure of the
-// node, the store lists the thread as failed, although its question is still open.
+// node, the store lists the thread as failed, although the node has not accepted an answer.
 func TestThreadWithAnUnreadableAnswerIsListedAsPaused(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		for name, depth := range map[string]int{"node": 0, "nested": 2} {

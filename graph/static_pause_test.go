@@ -134,7 +134,8 @@ func TestPauseAfterIsNotSkippedByACrash(t *testing.T) {
 }
 
 // TestDrainedRunPauses proves that if a run is drained in the superstep before a static pause, the run ends
-// with the pause and without ErrDrained, and the next run resumes after the pause.
+// with the pause and without ErrDrained, and the next run resumes after the pause. With ErrDrained, the pause
+// would be lost, because the run after a drained run does not pause before its first superstep.
 func TestDrainedRunPauses(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		ctx, drain := context.WithCancelCause(t.Context())

@@ -61,8 +61,9 @@ func newGraph(store checkpoint.Store) (*graph.Graph, error) {
 }
 
 // generate makes threads in the stored form of schemaBefore. It runs a graph for each kind of thread,
-// and copies the rows of these threads. Of a hundred threads, two have failed and eight wait, spread
-// over ten nodes. The times of their creation are spread over the last 60 days.
+// and copies the rows of these threads. Of a hundred threads, two have failed, spread over ten nodes,
+// and eight wait, spread over ten other nodes. The times of their creation are spread over the last
+// 60 days.
 func (p *place) generate(ctx context.Context, threads int) error {
 	if err := p.makeTemplates(ctx); err != nil {
 		return err

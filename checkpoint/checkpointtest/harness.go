@@ -93,7 +93,7 @@ func (h Harness) runCase(t *testing.T, c testCase) {
 	})
 }
 
-// caseLimit is the time after which the context of a case ends and the case fails.
+// caseLimit is the time after which the context of a case ends. A case that has not ended by then fails.
 const caseLimit = 2 * time.Minute
 
 // check runs one case. tb is a test, or a recorder in the tests of the suite.

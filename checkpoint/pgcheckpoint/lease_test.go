@@ -105,7 +105,8 @@ func TestLeaseReadsTheNewestCheckpoint(t *testing.T) {
 }
 
 // A thread has had the maximum number of leases since its newest step, and the last lease expires while another run
-// requests the thread. The other run does not get a lease: the thread is busy, and then parked.
+// requests the thread. The other run does not get a lease, since one process more than allowed could die: the thread is
+// busy, and then parked.
 func TestLeaseThatExpiresMeanwhileParksTheThread(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

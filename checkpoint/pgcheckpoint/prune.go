@@ -84,7 +84,7 @@ const (
 	AND NOT ($7::boolean AND weft.cp_waits(t.key))`
 
 	// ofPrunable has one more parameter, the number of checkpoints to keep. It skips a thread
-	// that has no more checkpoints than that, and only the root namespace.
+	// that has at most this number of checkpoints, all in the root namespace.
 	ofPrunable = `t.created <= clock_timestamp() - make_interval(secs => $6::float8)
 	AND (t.steps > $7::bigint OR EXISTS (SELECT FROM weft.cp_space v WHERE v.thread = t.key))`
 
@@ -260,9 +260,8 @@ func (r *pruning) deleteIdle(ctx context.Context, page []pruned) error {
 // that waits.
 const idleQuery = `SELECT weft.cp_idle(t, $2::float8, $3::boolean) FROM weft.cp_thread t WHERE t.key = $1::bigint`
 
-// markIdle marks checkpoints of a thread if the policy deletes the thread. It does not mark the
-// newest checkpoint of each namespace and, with KeepPending, checkpoints with pending writes. They
-// are deleted with the thread.
+// markIdle marks checkpoints of a thread if the policy deletes the thread: those that Prune removes
+// by a policy that only has KeepPending. The others are deleted with the thread.
 func (r *pruning) markIdle(ctx context.Context, tx *link, keys []int64, nodes []node) error {
 	idle := false
 	args := []any{keys[0], r.policy.DeleteIdle.Seconds(), r.policy.KeepPending}

@@ -40,11 +40,11 @@ type SubAgent struct {
 //
 // Each call is a separate task that runs the sub-agent as a subgraph. The sub-agents of one reply
 // run concurrently, after the other tool calls of the reply: a tool call that waits for an approval
-// delays them. The stream of the run has the tokens and tool calls of the
-// sub-agent, with its path. Questions of the sub-agent are questions of the thread. A
-// sub-agent that was killed resumes at its last checkpoint. If it fails, the error is the
-// result of the call, unless Options.Tools.OnError decides otherwise. If the conversation continues
-// before the sub-agent has ended, the result of the call is an error that says so.
+// delays them. The stream of the run has the tokens and tool calls of the sub-agent, with its path.
+// Questions of the sub-agent are questions of the thread. A sub-agent that was killed resumes at its
+// last checkpoint. If it fails, the error is the result of the call, unless Options.Tools.OnError
+// decides otherwise. If the conversation continues before the sub-agent has ended, the result of the
+// call is an error that says so.
 //
 // A call is an ordinary tool call, so it can require approval.
 func AsTool(s SubAgent) Middleware {

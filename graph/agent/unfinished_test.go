@@ -84,9 +84,9 @@ func TestHandoverThatDidNotEndIsAnError(t *testing.T) {
 	}
 }
 
-// TestStopKeepsTheResultOfAToolThatRan proves that a call keeps its result if a middleware stops the run after the tool
-// has run, whether the middleware returns an outcome or not. If the tool failed, the result does not say that the tool
-// was not called.
+// TestStopKeepsTheResultOfAToolThatRan proves that if a middleware stops the run after the tool has run, the result of
+// the call is the outcome that the middleware returns, or else the outcome of the tool. If the tool failed, the result
+// does not say that the tool was not called.
 func TestStopKeepsTheResultOfAToolThatRan(t *testing.T) {
 	t.Parallel()
 	stop := agent.Stop(llm.Assistant("done"))

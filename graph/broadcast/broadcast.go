@@ -46,7 +46,7 @@ type Event struct {
 }
 
 // New returns a broadcast that keeps the newest events. The argument buffer is their
-// number; zero means 4,096. An event may hold a state of the graph in memory. Readers
+// largest number; zero means 4,096. An event may hold a state of the graph in memory. Readers
 // may begin before [Broadcast.Run] is called; they wait.
 func New(buffer int) *Broadcast {
 	if buffer <= 0 {

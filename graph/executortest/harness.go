@@ -40,7 +40,7 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// caseLimit is the time after which the context of a case ends, and after which a case that has not ended fails.
+// caseLimit is the time after which the context of a case ends. A case that has not ended by then fails.
 const caseLimit = 2 * time.Minute
 
 // check runs one case. tb is a test, or a recorder in the tests of the suite.

@@ -239,7 +239,8 @@ func TestUnsampledRunsHaveNoLinks(t *testing.T) {
 }
 
 // TestParallelQuestionsAreLinkedToTheirOwnPause proves that if two tasks ask in one run, and two later runs
-// answer one question each, both later runs have a link to the run that asked.
+// answer one question each, both later runs have a link to the run that asked, and the task of the last answer
+// has a link to its own span in that run.
 func TestParallelQuestionsAreLinkedToTheirOwnPause(t *testing.T) {
 	t.Parallel()
 	r := record(otelgraph.Options{})

@@ -60,8 +60,9 @@ func New(o Options) *Telemetry {
 }
 
 // Graph returns options with the hooks of the telemetry, for [graph.Builder.Compile] and for the
-// options of agents and flows. Use it for the outermost graph only: its subgraphs and agents are
-// traced too. The hooks that the options already have are called inside the hooks of the telemetry.
+// options of agents and flows. It is enough to use Graph for the outermost graph, whose subgraphs
+// and agents are traced too. The hooks that the options already have are called inside the hooks of
+// the telemetry.
 func (t *Telemetry) Graph(o graph.Options) graph.Options {
 	o.Hooks = (&graph.Hooks{Run: t.run, Step: t.step, Task: t.task, Retry: retry, Stop: stop}).Around(o.Hooks)
 	return o

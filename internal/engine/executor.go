@@ -96,7 +96,7 @@ func (e *executor) delegate(r *run, tasks []Task, sets []TaskSet, taken []bool) 
 		if !taken[i] {
 			continue
 		}
-		if t.saved != nil && t.saved.failure != "" { // clear it: restoreAttempt takes a stored failure for the outcome of this attempt
+		if t.saved != nil && t.saved.failure != "" { // clear the failure, or restoreAttempt would restore it as the outcome of this attempt
 			forget = append(forget, checkpoint.Write{Task: t.ID(), Index: indexError, Channel: mark.Error})
 		}
 		r.events.send(r.storeCtx, t.event(TaskStarted, time.Now()))

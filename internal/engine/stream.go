@@ -25,8 +25,8 @@ type Stream struct {
 	// newEvent converts an event to the type that users see.
 	newEvent func(*Event) any
 	// deliveries carries single events, converted by newEvent.
-	// The Stream itself tells the consumer to take the pending events.
-	// Nil means the end. The buffer has room for one delivery.
+	// A delivery of the Stream itself tells the consumer to take the pending events.
+	// A nil delivery means the end. The buffer has room for one delivery.
 	deliveries chan any
 	abandoned  chan struct{} // closed when the consumer stops reading
 
