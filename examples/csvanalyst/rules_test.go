@@ -42,8 +42,8 @@ func TestNamesOfRowsAndYears(t *testing.T) {
 	}
 }
 
-// If the cells of a column have two decimals, an answer writes a number with a fraction with two decimals. A column with
-// the name of the file is a quantity if its numbers have decimals.
+// If the cells of a column have two decimals, an answer writes 2485.4 as 2,485.40, and 980 without decimals. A column
+// with the name of the file is a quantity if its numbers have decimals.
 func TestMoneyHasTwoDecimals(t *testing.T) {
 	t.Parallel()
 	a := start(t, t.TempDir(), offline.Model{})
@@ -253,7 +253,7 @@ func TestRulesRefuseHalves(t *testing.T) {
 	}
 }
 
-// The words of these files also have another meaning for the rules.
+// Some words of these files also have another meaning for the rules.
 const (
 	teamsFile   = "team,score,wins,league,status,plan,active,joined,amount\nReds,10,4,A,missing,daily,yes,2024-05-01,$1500\nBlues,30,6,B,open,table,no,2025-01-15,$1800\nGreens,25,5,A,open,daily,yes,2024-02-01,$90\n"
 	storesFile  = "store,total_sales,opened\n1,100,2024-01-05\n2,150,2024-02-10\n3,150,2025-02-11\n"

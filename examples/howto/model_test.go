@@ -67,8 +67,8 @@ func choose(ctx context.Context, m llm.Model) llm.Model {
 	return m
 }
 
-// chosen lets the context of a run choose the model of an agent. Wrappers, such as wrappers that trace or count, also
-// apply to the chosen model.
+// chosen lets the context of a run choose the model of an agent. The wrappers of llm.WithWrap, such as wrappers that
+// trace or count, also apply to the chosen model.
 var chosen = agent.Middleware{
 	Name: "chosen model",
 	WrapModel: func(ctx context.Context, c agent.ModelCall, next agent.ModelFunc) (agent.Reply, error) {

@@ -56,7 +56,8 @@ func begin(t *testing.T, folder string, env map[string]string, args ...string) *
 	return nil
 }
 
-// end ends the program by a signal. It returns the log of the program, without its first line and the lines of drain.
+// end ends the program by a signal. It returns the log of the program without its first line and without the lines that
+// drain matches.
 func (p *program) end(s os.Signal) string {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {

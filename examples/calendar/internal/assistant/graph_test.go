@@ -63,7 +63,7 @@ func mustSet(t testing.TB, list ...tools.Tool) *tools.Set {
 	return set
 }
 
-// stage has a set of tools, and counts their calls.
+// stage makes a set of tools. It counts the calls of look and drop, and the running calls of slow.
 type stage struct{ reads, drops, slow atomic.Int32 }
 
 type thing struct {

@@ -56,8 +56,9 @@ func (d *Desk) Close() error { return d.db.Close() }
 
 // effect makes a change once. It stores the answer of the call, which look returns, and then runs do, which makes the
 // change. If the call is repeated, effect returns the stored answer, and runs do again only if do is not recorded as
-// done. The database has then rolled back the first do, but not its effects outside the database: these must be
-// idempotent. Write transactions run one at a time, across processes.
+// done. The database has then rolled back any earlier run of do, but the effects of do outside the database remain:
+// they must be idempotent. Without an idempotency key, effect stores nothing of the call. Write transactions run one at
+// a time, across processes.
 func (d *Desk) effect(ctx context.Context, look func(tx *sql.Tx) (string, error), do func(tx *sql.Tx) error) (answer string, err error) {
 	key := graph.IdempotencyKey(ctx)
 	if call, ok := tools.CallFrom(ctx); ok && key != "" {

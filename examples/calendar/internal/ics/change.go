@@ -52,8 +52,9 @@ type Change struct {
 
 // Apply returns the event with the change.
 //
-// Without an end, the event keeps its length. A whole-day event that gets a time lasts one hour. If Days is set with
-// only a start or only an end, an event with times keeps its time of day. With both, it becomes a whole-day event.
+// Without an end, the event keeps its length. A whole-day event that gets a time lasts one hour. If Days is set, a
+// whole-day event stays a whole-day event. An event with times becomes one if the change has a start and an end. With
+// only one of them, it keeps its time of day.
 func (change Change) Apply(e Event) Event {
 	for _, part := range []struct{ to, from *string }{{&e.Title, change.Title}, {&e.Place, change.Place}, {&e.Notes, change.Notes}} {
 		if part.from != nil {

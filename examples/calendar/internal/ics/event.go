@@ -28,7 +28,7 @@ type Event struct {
 	Free bool
 }
 
-// Mentions reports whether an event has each of the words.
+// Mentions reports whether the title, place, notes and guests of an event have each of the words.
 func (e Event) Mentions(words string) bool { return mentions(words, e.Title, e.Place, e.Notes, e.With) }
 
 // calendar is the parsed content of a file.
@@ -79,7 +79,8 @@ const (
 	maxGuest  = 500 // bytes of a name and an address
 )
 
-// entries reads the events. It leaves out events that cannot be read, and errs has an error for each of them.
+// entries reads the events. It leaves out events that cannot be read, and all events after the first maxEvents. errs
+// has the reasons.
 func (c *calendar) entries() (all []*entry, errs []error) {
 	byID := map[string]*entry{}
 	events := c.root.subs("VEVENT")

@@ -209,7 +209,8 @@ func (x *expansion) times(day, at time.Time, yield func(time.Time) bool) (more b
 	return true, nil
 }
 
-// own returns at, the number of the period, if the list is empty or contains it. Otherwise it returns nil.
+// own returns a list of at, which is the hour, minute or second of the period, if the mask is empty or contains at.
+// Otherwise it returns nil.
 func own(list mask, at int) []int {
 	if len(list) == 0 || list[at] {
 		return []int{at}

@@ -383,7 +383,8 @@ func TestAChangeKeepsTheBoundsOfAFile(t *testing.T) {
 	}
 }
 
-// A word matches the beginning of a word in the title, with or without a space or hyphen between the parts of a word.
+// An ASCII word matches the beginning of a word in the title, with or without a space or hyphen between its parts. A
+// word with other characters also matches inside a word.
 func TestMentions(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

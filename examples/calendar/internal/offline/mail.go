@@ -59,7 +59,7 @@ func (d *dialog) sendMail(said words) ([]act, error) {
 func (d *dialog) replyMail(said words) ([]act, error) {
 	var list []item
 	if len(d.before) == 2 { // one call found the tool, and one called it
-		_ = json.Unmarshal([]byte(d.before[1].Text()), &list) // any other answer leaves the list empty
+		_ = json.Unmarshal([]byte(d.before[1].Text()), &list) // any other answer gives no item with an address
 	}
 	at := slices.Index([]string{"first", "second", "third"}, strings.ToLower(said["place"]))
 	if at < 0 || at >= len(list) || !address.MatchString(list[at].From) {

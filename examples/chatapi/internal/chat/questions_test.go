@@ -133,7 +133,8 @@ An extraordinary meeting is called if a fifth of the members ask for it.
 Boats may be taken out from sunrise to sunset only. Every outing is entered in the logbook before the start.
 `
 
-// In a new conversation, the model finds facts about any person. Each fact and quotation has all words of the question.
+// In a new conversation, the model finds facts about any person, and passages. The answer says so if a fact or a
+// passage does not have all words of the question.
 func TestFactsAndPassages(t *testing.T) {
 	t.Parallel()
 	doubt := func(word string) string {

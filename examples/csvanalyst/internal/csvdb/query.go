@@ -64,7 +64,8 @@ func (d *DB) start(ctx context.Context) error {
 // Close closes the database.
 func (d *DB) Close() error { return d.db.Close() }
 
-// A Condition restricts the rows of a selection. Its values are texts in the forms that the schema describes.
+// A Condition restricts the rows of a selection. Its values are texts in the forms that the JSON Schema of Value
+// describes.
 type Condition struct {
 	Column string   `json:"column" jsonschema:"the name of a column"`
 	Op     string   `json:"op" enum:"eq,ne,lt,le,gt,ge,contains,starts_with,in,between,in_period,empty,not_empty"`

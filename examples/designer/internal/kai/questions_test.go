@@ -29,8 +29,8 @@ var judged = map[string]questiontest.Judgement{
 	"designer-12": {Refused: true, Right: []string{"Nothing was ordered: this agent has no tool for it."}, Wrong: []string{"createQuote", "submitOrder", "is submitted"}},
 }
 
-// The agent answers each question correctly, or says that it cannot. The author of the questions had not tried any of
-// them.
+// The agent answers each question correctly, or says that it cannot. The questions were written before anybody asked
+// the agent one of them.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	p := sqlitePlace(t).platform(t, offline.Model{})

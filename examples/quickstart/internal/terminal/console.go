@@ -25,7 +25,7 @@ func (c *console) say(text string) { fmt.Fprint(c.out, text) }
 
 func (c *console) sayf(format string, args ...any) { fmt.Fprintf(c.out, format, args...) }
 
-// The styles of a text, as the codes of terminals.
+// The styles of a text, as codes in the escape sequences of terminals.
 const (
 	bold  = "1"
 	faint = "2"

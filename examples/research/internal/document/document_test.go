@@ -192,7 +192,8 @@ func TestSentences(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// The words of the passages are words of the text, in the same order and without a repetition. No passage is long.
+// The words of the passages are words of the text, in the same order and without a repetition. A passage of several
+// words has at most 1,500 bytes.
 func FuzzPassages(f *testing.F) {
 	f.Add(notice)
 	f.Add(strings.Repeat("a sentence of some words. ", 200))

@@ -43,7 +43,8 @@ func (x *Index) Len() int { return len(x.passages) }
 func (x *Index) First(n int) []Passage { return slices.Clone(x.passages[:min(n, len(x.passages))]) }
 
 // Find returns the passages with the highest scores, in the order of the text. Rare words of the query score more
-// than frequent ones. A word of the text others scores half. A match of the pattern, which may be nil, adds to the score.
+// than frequent ones. Words of others that query does not have score half. A match of the pattern, which may be nil,
+// adds to the score.
 func (x *Index) Find(query, others string, pattern *regexp.Regexp, limit int) []Passage {
 	type hit struct {
 		at    int
