@@ -62,8 +62,8 @@ func (s *sealer) isCurrent(frame []byte) bool {
 	return err == nil && form == sealBound && id == s.active
 }
 
-// fingerprint changes when a checkpoint or a pending write is added to the thread,
-// replaced or removed.
+// fingerprint returns a hash of the thread. The hash changes when a checkpoint or a pending
+// write is added, replaced or removed.
 func (r *resealing) fingerprint(ctx context.Context) (sum [sha256.Size]byte, err error) {
 	h := contentHash{Hash: sha256.New()}
 	for c, err := range r.store.inner.List(ctx, Query{Thread: r.thread, AllNamespaces: true, Writes: true}) {

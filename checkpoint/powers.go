@@ -73,7 +73,7 @@ type PrunePolicy struct {
 	// Threads are the threads to prune. Nil means all threads.
 	Threads []string
 	// KeepLast keeps this many of the newest checkpoints of each namespace. Values
-	// below 1 mean 1, except with DeleteIdle.
+	// below 1 mean 1; see DeleteIdle for an exception.
 	KeepLast int
 	// KeepFor keeps checkpoints that are younger than this.
 	KeepFor time.Duration

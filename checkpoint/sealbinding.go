@@ -138,7 +138,7 @@ func (b *binding) mustMatch(control *binding, k Key) error {
 	return nil
 }
 
-// A chain checks that each part of a lineage follows the part before. A part of form 2
+// A chain checks that each part of a lineage follows the part before it. A part of form 2
 // names its parent and, unless the parent has form 1, the parent's digest.
 type chain struct {
 	of    Key

@@ -173,7 +173,7 @@ func stops(w *Write) []Mark {
 	return marks
 }
 
-// nodeOf returns the node of a task, whose id begins with its name.
+// nodeOf returns the node of a task. The id of a task begins with the name of its node.
 func nodeOf(task string) string {
 	if i := strings.IndexAny(task, "[~"); i >= 0 {
 		return task[:i]

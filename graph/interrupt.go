@@ -52,8 +52,8 @@ func (i *Interrupt[P, A]) Name() string { return i.name }
 // node.
 //
 // A node that asks several questions of one interrupt uses [Interrupt.WaitKey]; a
-// second Wait is an [ErrDuplicateKey]. Without a thread and a store, Wait returns
-// [ErrNoStore].
+// second Wait is an [ErrDuplicateKey]. In a run that has no thread or no store, Wait
+// returns [ErrNoStore].
 func (i *Interrupt[P, A]) Wait(ctx context.Context, prompt P) (A, error) {
 	return i.WaitKey(ctx, "", prompt)
 }

@@ -51,8 +51,8 @@ type label struct {
 	metadata  pairs
 }
 
-// Sizes of chunks: the second chunk is as large as the first, the third is twice as large, and so on.
-// A larger value has a chunk of its own.
+// Sizes of chunks. The first two chunks have the size firstChunk, the third has twice this size, the fourth three
+// times, and so on up to lastChunk. A larger value has a chunk of its own.
 const (
 	firstChunk = 512
 	lastChunk  = 64 << 10

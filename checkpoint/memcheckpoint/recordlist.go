@@ -13,7 +13,7 @@ type recordList struct {
 	n     int32
 }
 
-// The lengths of the first part and of a part that is as long as the part before it.
+// The lengths of the first part and of the longest parts.
 const (
 	firstPart = 4
 	lastPart  = 512

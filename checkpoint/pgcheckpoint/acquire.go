@@ -16,8 +16,8 @@ import (
 var errCircuitOpen = errors.New("no connection can be made")
 
 // connection returns a querier for a statement. With a pool, it waits for a free connection
-// for no longer than limit. The result conn is the connection of the querier, or nil for a DB
-// that does not expose it.
+// until limit has passed, and longer if other calls on the pool still get answers. The result
+// conn is the connection of the querier, or nil for a DB that does not expose it.
 func (l *link) connection(ctx context.Context, limit time.Duration) (on querier, conn *pgx.Conn, release func(), err error) {
 	switch db := l.db.(type) {
 	case *pgxpool.Pool:
@@ -73,8 +73,8 @@ func (l *link) acquire(ctx context.Context, pool *pgxpool.Pool, limit time.Durat
 	}, nil
 }
 
-// acquireConn asks a pool for a connection. An error that is not the error of ctx is
-// of the class faultLost.
+// acquireConn asks a pool for a connection. If limit passes, or if a connection attempt
+// exceeds its own time limit, the error is of the class faultLost.
 func (l *link) acquireConn(ctx context.Context, pool *pgxpool.Pool, limit time.Duration) (*pgxpool.Conn, error) {
 	inner, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/checkpoint"
 )
 
-// The threads that an older version left waiting are listed after the migration.
+// After the migration, ListStatus lists the threads that waited or had failed in an older version.
 func TestMigrationFindsTheStatusOfOldThreads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

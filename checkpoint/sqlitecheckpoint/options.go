@@ -13,8 +13,9 @@ const Memory = ":memory:"
 
 // Options configures [Open]. The zero value is ready to use.
 type Options struct {
-	// MaxValue is the maximum size of one change or pending write in bytes. Zero
-	// means [checkpoint.DefaultMaxValue], 16 MB. A negative value means no limit
+	// MaxValue is the maximum number of bytes in one value: the Control of a
+	// checkpoint, or the Data of a change or of a pending write. Zero means
+	// [checkpoint.DefaultMaxValue], 16 MB. A negative MaxValue means no limit
 	// except SQLite's own of about 1 GB for all changes of a checkpoint.
 	MaxValue int
 	// MaxSize is the maximum size in bytes to which this store lets the file

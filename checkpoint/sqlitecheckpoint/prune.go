@@ -117,7 +117,7 @@ func (r *pruning) deleteIdle(ctx context.Context, thread string) (deleted bool, 
 	return deleted && n > 0 && err == nil, n, errors.Join(err, l.Release(ctx))
 }
 
-// idle reports whether the policy deletes a thread that no run holds.
+// idle reports whether the policy deletes a thread, if no run holds the thread.
 func (r *pruning) idle(ctx context.Context, thread string) (idle bool, err error) {
 	err = r.store.db.Read(ctx, func(q *sqlitedb.Session) error {
 		key, err := findThread(q, thread)

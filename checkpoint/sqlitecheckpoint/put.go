@@ -97,9 +97,9 @@ func (s *Store) remember(thread string, t *latest) {
 	s.latest[thread] = t
 }
 
-// append stores a checkpoint whose parent is the last checkpoint that this store has put in the
-// thread. It returns false for other checkpoints, and if another process has changed the
-// thread.
+// append stores a checkpoint in one of the fast ways, if the parent is the last checkpoint that this
+// store has put in the thread. It returns false if it stored nothing, for example because another
+// process has changed the thread.
 func (s *Store) append(w *sqlitedb.Session, c *checkpoint.Checkpoint, head string) (bool, error) {
 	t := s.latest[c.Thread]
 	if t == nil || t.id != head || c.Parent != head || t.name != c.Namespace || !t.origin.fits(c) {

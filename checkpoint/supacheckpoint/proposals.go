@@ -32,9 +32,10 @@ type ProposalOptions struct {
 	User func(ctx context.Context) (string, error)
 	// Proposal returns the id of the proposal of a thread. Put and PutSession need it.
 	Proposal func(ctx context.Context, thread string) (string, error)
-	// FailOpen hides errors of the database that remain after the retries, and errors of
-	// stored documents: Get returns nil, as if there were no document, and Delete returns nil. A program that then starts with an empty
-	// document overwrites the stored one, so set it only if that is acceptable.
+	// FailOpen hides errors of the database that remain after the retries, errors of stored
+	// documents and errors of User: Get returns nil, as if there were no document, and Delete
+	// returns nil. A program that then starts with an empty document overwrites the stored one,
+	// so set it only if that is acceptable.
 	FailOpen bool
 }
 
@@ -194,8 +195,9 @@ func (p *Proposals) get(ctx context.Context, thread string) (json.RawMessage, er
 	return data, checkDocument(data, false)
 }
 
-// failsOpen reports whether FailOpen hides an error. FailOpen hides errors of the database
-// and of stored documents. It does not hide errors of the caller.
+// failsOpen reports whether FailOpen hides an error. FailOpen hides errors of the database, of
+// stored documents and of ProposalOptions.User. It does not hide invalid arguments, a missing
+// user and the end of ctx.
 func (p *Proposals) failsOpen(ctx context.Context, err error) bool {
 	return p.options.FailOpen && ctx.Err() == nil &&
 		!errors.Is(err, checkpoint.ErrInvalid) && !errors.Is(err, ErrNoOwner)

@@ -4,5 +4,5 @@ package main
 
 import "os/exec"
 
-// endGroup does nothing: the end of a command ends this command only.
+// endGroup does nothing: the end of a command's context ends this command only.
 func endGroup(*exec.Cmd) {}

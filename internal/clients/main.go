@@ -48,7 +48,7 @@ func serve(ctx context.Context, store, address string) error {
 	return s.close()
 }
 
-// run installs the projects, runs their tests against one server and prints the table.
+// run installs the projects, runs their tests and prints the table.
 func run(ctx context.Context, only, store string) error {
 	match, err := regexp.Compile(only)
 	if err != nil {
@@ -86,7 +86,7 @@ func run(ctx context.Context, only, store string) error {
 	return report(os.Stdout, store, all)
 }
 
-// testAll runs the tests of the projects against a server and the examples.
+// testAll runs the tests of the projects against the server at url, a second server and the examples.
 func testAll(ctx context.Context, chosen []project, home, url string) (all []result, err error) {
 	root, err := os.Getwd()
 	if err != nil {

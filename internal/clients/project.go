@@ -187,7 +187,7 @@ func (p project) test(ctx context.Context, home string, env []string) (result, e
 	return r, err
 }
 
-// command returns a command whose end also ends the processes that it has started.
+// command returns a command. On Unix, the end of ctx also kills the processes that the command has started.
 func command(ctx context.Context, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir

@@ -16,7 +16,7 @@ import (
 
 var messages = state.Keyed("messages", llm.ByID)
 
-// talkGraph returns a conversation whose replies take a second, or six seconds if the message is "slowly". So
+// talkGraph returns a conversation whose replies take about a second, or about six seconds if the message is "slowly". So
 // the tests can read a reply while it is streamed, and stop or rejoin the run of a slow reply. The reply to
 // "break" fails after a part of its text. The reply to "ask" follows a question to the user.
 func talkGraph(o graph.Options) (*graph.Graph, error) {

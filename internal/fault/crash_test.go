@@ -229,7 +229,8 @@ func (r *crashRun) process(ctx context.Context, busy, mode, failpoint string, af
 }
 
 // record records a line of progress. It returns an error if a task ran twice in one
-// process, after its result was stored, or more often than there were processes.
+// process, if it ran after its result was stored, or if it ran more often than there were
+// processes.
 func (r *crashRun) record(line string, ranHere map[string]bool) error {
 	kind, what, _ := strings.Cut(line, " ")
 	switch kind {

@@ -139,7 +139,7 @@ func runsSurviveServerStops(t *testing.T, pooled bool) {
 	assert.LessOrEqual(t, p99, limit, "p99 of the time from the end of an outage to the first write")
 }
 
-// F18: the database is down for a long time while 500 runs need it. The runs try to connect
+// F18: the database is down for a long time while hundreds of runs need it. The runs try to connect
 // only rarely. They resume soon after the database is available again.
 func TestF18LongOutageCausesNoRetryStorm(t *testing.T) {
 	seed := begin(t)

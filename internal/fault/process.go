@@ -75,7 +75,7 @@ func (p *Process) Signal(s syscall.Signal) error { return p.cmd.Process.Signal(s
 // Wait waits until the process has exited. It reports whether SIGKILL ended the process. It
 // returns an error with the standard error of the process if the process has failed.
 func (p *Process) Wait() (killed bool, err error) {
-	_ = p.in.Close() // the process may have closed it already
+	_ = p.in.Close() // an earlier call of Wait may have closed it already
 	err = p.wait()
 	if err == nil {
 		return false, nil

@@ -29,7 +29,8 @@ import (
 // secret is a word that no schema and no program contains.
 const secret = "Qwyxolotlzz"
 
-// files returns the database and the files beside it that contain the secret, in any case.
+// files returns the names of the files that contain the secret, in lower or upper case: the database file and the
+// files beside it.
 func files(t *testing.T, path string) (found []string) {
 	t.Helper()
 	all, err := filepath.Glob(path + "*")

@@ -117,7 +117,7 @@ func codeOf(err error) string {
 	return err.Error()
 }
 
-// F23: 200 clients share eight connections of a pooler in transaction mode. No call fails.
+// F23: many clients share eight connections of a pooler in transaction mode. No call fails.
 func TestF23ManyClientsShareAPooler(t *testing.T) {
 	begin(t)
 	clients, steps := count(40, 200), count(5, 50)

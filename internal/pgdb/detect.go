@@ -61,7 +61,8 @@ func detectPooler(ctx context.Context, config *pgx.ConnConfig) (bool, error) {
 	return err == nil && pid != int64(conn.PgConn().PID()), err
 }
 
-// DetectPooler reports whether a connection leads through a transaction pooler. It opens one.
+// DetectPooler reports whether a connection leads through a transaction pooler. It opens one, unless the address
+// already shows a pooler.
 func DetectPooler(ctx context.Context, config *pgx.ConnConfig) (bool, error) {
 	if poolerAt(&config.Config) {
 		return true, nil

@@ -89,7 +89,7 @@ func Unsent(f Fault) bool { return f == Undone || f == Refused }
 var (
 	// ErrReadOnly means that the database is read-only: it is a standby, or a setting makes it so.
 	ErrReadOnly = unavailable.New("the database is read-only")
-	// ErrFull means that the database has no free disk space or memory.
+	// ErrFull means that the database has no free disk space or memory, or has reached a limit of its configuration.
 	ErrFull = unavailable.New("the database is full")
 )
 

@@ -36,7 +36,8 @@ type Migrations struct {
 	Lock string
 	// Foreign is the error for a schema to which other migrations were applied.
 	Foreign error
-	// Command applies the migrations with another role. Errors of a role without the rights name it.
+	// Command is the command that applies the migrations with another role. The error for a role that lacks the
+	// rights names this command.
 	Command string
 }
 

@@ -25,8 +25,8 @@ const MinFree = minFree
 // FreeSpace returns the number of bytes that a user may still write to the disk of a folder.
 func FreeSpace(folder string) (uint64, error) { return freeSpace(folder) }
 
-// CheckRoom returns an error of the kind [Full] if less than 8 MB are free on the disk
-// and inside the file. Call it before a write that adds data, but not before a removal.
+// CheckRoom returns an error of the kind [Full] if less than 8 MB are free in total, on the
+// disk and inside the file. Call it before a write that adds data, but not before a removal.
 func (d *DB) CheckRoom(w *Session) error {
 	if d.file == "" || time.Since(d.roomChecked) < time.Second {
 		return nil

@@ -99,7 +99,7 @@ func (c *channel) known() bool {
 	return !c.entries || !c.notObject
 }
 
-// areMessages reports whether each element of an array is a message of package llm.
+// areMessages reports whether data is an array of messages of package llm that is not empty.
 func areMessages(data []byte) bool {
 	var list []struct {
 		Role llm.Role `json:"role"`

@@ -270,7 +270,7 @@ func (p *part) privateOf(sub *part, handles map[*channel]state.Handle) (private 
 	return private
 }
 
-// connect adds the edges, and one from the start to each node that no edge leads to.
+// connect adds the edges, and as many edges from the start as are needed to reach every node.
 func (p *part) connect(b *graph.Builder) {
 	reached := map[string]bool{}
 	var visit func(from string)
