@@ -94,8 +94,8 @@ func numbers[N Number]() *number[N] {
 	}
 }
 
-// Max returns a channel that holds the greatest of its updates.
-// The value is never less than the default, which is the zero value unless set.
+// Max returns a channel that holds the greatest of its default and its updates.
+// The default is the zero value unless set.
 func Max[T cmp.Ordered](name string) *Channel[T, T] {
 	return newChannel(name, "max", func(current, update T) (T, error) { return max(current, update), nil }).Default(zero[T])
 }

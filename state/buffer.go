@@ -60,8 +60,8 @@ func (l *list[E]) push(e E, more int) {
 	l.n++
 }
 
-// grow moves the list to a new buffer with room for 1+more elements.
-// The capacity at least doubles.
+// grow moves the list to a new buffer with room for 1+more further elements.
+// The new buffer has at least twice the size that the list's own elements need.
 // The argument own is the number of the list's elements in the items of the old buffer.
 func (l *list[E]) grow(own, more int) {
 	items := make([]E, max(minCapacity, 2*own, own+1+more))
@@ -77,7 +77,7 @@ func (l *list[E]) grow(own, more int) {
 const minCapacity = 8
 
 // detach moves the list to a new buffer, so that an append does not change the
-// buffer that other lists share. It does not copy elements.
+// buffer that other lists share. It copies elements only if the list is in two buffers.
 func (l *list[E]) detach() {
 	if l.n > 0 {
 		l.buf = &buffer[E]{before: l.segments().from(0)}

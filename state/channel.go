@@ -42,7 +42,7 @@ type listCodec[U any] interface {
 }
 
 // NewChannel returns a channel with a custom reducer.
-// Each write to the channel stores the whole value.
+// A step that writes to the channel stores the whole value.
 // The value is restored without a call of the reducer,
 // so a new version of the reducer does not change stored values.
 func NewChannel[V, U any](name string, reduce Reducer[V, U]) *Channel[V, U] {
@@ -206,7 +206,8 @@ func unbox[V any](boxed any) V {
 // an action with one update is that update.
 type many[U any] []U
 
-// updateAction returns an action that passes copies of the updates to the reducer.
+// updateAction returns the action of a Put with the updates. The function clone copies each
+// update, unless clone is nil. Without updates, updateAction returns the zero Action.
 func updateAction[U any](updates []U, clone func(U) U) statecore.Action {
 	switch len(updates) {
 	case 0:

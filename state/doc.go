@@ -54,7 +54,7 @@
 // that has a MarshalJSON method are not changed.
 //
 // A stored thread is restored without calls of reducers. A channel with a custom
-// reducer stores its whole value after each write. For values that grow, use
+// reducer stores its whole value after each step that writes to it. For values that grow, use
 // [Append], [Keyed], [Set] or [Map], which store only the changes.
 //
 // To change the type of a channel that has stored values, set a function that

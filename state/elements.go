@@ -109,7 +109,8 @@ func (c *elements[K, E]) overwrite(items []E) Write {
 // elementsCodec implements [statecore.Codec] for [elements].
 type elementsCodec[K comparable, E any] elements[K, E]
 
-// elementsLog records the operations of a transaction on the elements, in order.
+// elementsLog records the operations of a transaction on the elements, in order. An
+// overwrite or clear replaces the earlier operations.
 type elementsLog[K comparable, E any] struct {
 	ops    []elementsOp[K, E]
 	inline [1]elementsOp[K, E] // backs ops, to save an allocation

@@ -8,7 +8,7 @@ import (
 	"github.com/weft-go/weft/internal/statecore"
 )
 
-// A [ChannelError] wraps one of these errors. Test for them with [errors.Is].
+// A [ChannelError] can wrap one of these errors. Test for them with [errors.Is].
 var (
 	// ErrConcurrentWrite means that two tasks of one superstep wrote to a channel
 	// that accepts writes of only one task, or that two tasks overwrote a channel.

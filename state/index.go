@@ -9,8 +9,8 @@ import (
 const short = 16
 
 // index is a list whose elements have keys. A slot holds an index. Several indexes
-// share a buffer and its table of positions. An append at the end of the buffer
-// keeps the buffer shared. Any other change copies the buffer.
+// can share a buffer and its table of positions. An append at the end of the buffer
+// keeps the buffer shared. Before any other change, the index gets a buffer of its own.
 type index[K comparable, E any] struct {
 	all  []E
 	buf  *indexed[K, E]

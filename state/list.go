@@ -31,7 +31,7 @@ type ListChannel[E any] struct {
 }
 
 // Default sets the elements that the list has before its first write. The first
-// write appends to them. Default returns the channel. Call Default only where the
+// Put appends to them. Default returns the channel. Call Default only where the
 // channel is declared.
 func (c *ListChannel[E]) Default(v func() []E) *ListChannel[E] {
 	c.start = v

@@ -38,8 +38,8 @@ type MapChannel[K comparable, V any] struct {
 	upgrade jsonform.Upgrade // converts one stored value; may be nil
 }
 
-// Default sets the entries that the map has before its first write. The first write
-// adds to them. Default returns the channel. Call Default only where the channel is
+// Default sets the entries that the map has before its first write. The first Put
+// adds to them, or the first Remove removes from them. Default returns the channel. Call Default only where the channel is
 // declared.
 func (c *MapChannel[K, V]) Default(v func() map[K]V) *MapChannel[K, V] {
 	c.start = v

@@ -31,7 +31,8 @@ func (s segments[E]) from(i int) []E {
 	return slices.Concat(s.head[i:], s.tail)
 }
 
-// copy returns a deep copy of the elements. The result is never nil.
+// copy returns a new slice with the elements. The function clone copies each element, unless
+// clone is nil. The result is never nil.
 func (s segments[E]) copy(clone func(E) E) []E {
 	out := make([]E, s.len())
 	copy(out[copy(out, s.head):], s.tail)

@@ -4,7 +4,7 @@ import "maps"
 
 // table holds the entries of a map in layers. A layer overrides the older layers.
 // A transaction changes only the top layer, so it does not change other views.
-// Each layer is more than twice as large as the next newer layer.
+// A fork with merge makes each layer more than twice as large as the next newer layer.
 // An entry is therefore copied by few merges.
 type table[K comparable, V any] struct {
 	layers []layer[K, V] // oldest first; other views share them, so they never change
@@ -29,7 +29,7 @@ func newTable[K comparable, V any](entries map[K]V) *table[K, V] {
 }
 
 // fork returns a copy of t. Changes of the copy do not affect t. If merge is true, fork
-// merges small layers. The table of an overlay is read only once, so it needs no merge.
+// merges small layers. Overlays need no merge, since most of them are read only once.
 func (t *table[K, V]) fork(merge bool) *table[K, V] {
 	out := &table[K, V]{top: layer[K, V]{}}
 	out.layers = append(append(make([]layer[K, V], 0, len(t.layers)+1), t.layers...), t.top)

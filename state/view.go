@@ -32,7 +32,8 @@ func NewView(channels []Handle, writes ...Write) (View, error) {
 func Apply(v View, writes ...Write) (View, error) { return statecore.After(v, writes) }
 
 // Values returns the value of each channel of v as JSON, by channel name. It omits
-// channels that were never written and [Untracked] channels.
+// [Untracked] channels and channels without a value: those that were never written, and an
+// [Ephemeral] channel whose value has ended.
 func Values(v View) (map[string]json.RawMessage, error) { return statecore.ValuesOf(v) }
 
 // A Handle is any channel: a [Channel], [ListChannel], [KeyedChannel],
@@ -53,7 +54,7 @@ type Description struct {
 	// merged into the value.
 	Replaces bool `json:"replaces,omitempty"`
 	// Initial is the JSON of the value before the first write: the default, or an empty list,
-	// set or map. The default of [Sum] and [Max] is zero. Initial is nil if the channel has no
+	// set or map. The default of [Sum] and [Max] is zero unless set. Initial is nil if the channel has no
 	// default, if the default is null, or if the channel is not stored.
 	Initial json.RawMessage `json:"initial,omitempty"`
 	// Internal says that the channel is an implementation detail of nodes; see [Channel.Internal].

@@ -1,5 +1,5 @@
-// Command weft-reseal encrypts the checkpoints of a store again, with the newest key
-// and in the newest form, so that older keys can be thrown away.
+// Command weft-reseal encrypts the checkpoints of a store again, with the active key
+// and in the newest form, so that the other keys can be thrown away.
 //
 //	weft-reseal [flags] STORE
 //
@@ -21,7 +21,7 @@
 // command is interrupted, run it again: no data is lost, but one thread may be missing
 // until the next run. The command writes its progress to standard error.
 //
-// The exit code is 0 when every thread has the newest key and form, 1 when a thread
+// The exit code is 0 when every thread has the active key and the newest form, 1 when a thread
 // could not be encrypted again or the store could not be used, 2 for wrong usage, and 3
 // when threads were skipped only because runs held or changed them. With -dry-run it
 // is 0 when every thread can be decrypted.

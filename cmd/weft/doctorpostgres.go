@@ -152,7 +152,7 @@ func (d *doctor) clock(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-// leastVector is the version of pgvector with iterative scans.
+// leastVector is the first version of pgvector with iterative scans.
 const leastVector = "0.8"
 
 // vector checks pgvector, which only a memory needs.

@@ -69,7 +69,7 @@ func (d *doctor) sqlite(ctx context.Context) {
 	}
 }
 
-// modes checks that only the owner can read the files.
+// modes checks that only the owner can read, write or execute the files.
 func (d *doctor) modes() {
 	if runtime.GOOS == "windows" {
 		return

@@ -46,8 +46,8 @@ func (t *table) row(cells ...string) {
 
 func (t *table) flush() { _ = t.w.Flush() }
 
-// clean replaces the line ends, control characters and format characters of a stored text by spaces, because a
-// terminal would interpret them.
+// clean replaces the line ends, format characters and control characters except tabs of a stored text by spaces, because
+// a terminal would interpret them.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
@@ -85,7 +85,7 @@ func printJSON(w io.Writer, v any) error {
 }
 
 // brief formats JSON for a person. A long array has one line for each element, and a long object has one line for
-// each key. A message in an array is shown as its role and text. brief cuts long lines.
+// each key. A message in a long array is shown as its role, text and tool calls. brief cuts long lines.
 func brief(data json.RawMessage, indent string, width int) string {
 	return inLines(data, indent, width, func(_, text string) string { return oneLine(text, width) })
 }
@@ -122,7 +122,7 @@ func inLines(data json.RawMessage, indent string, width int, shorten func(key, t
 	return shorten("", flat.String())
 }
 
-// briefElement returns a message as its role and text, and any other element as JSON. A message has the form of
+// briefElement returns a message as its role, text and tool calls, and any other element as JSON. A message has the form of
 // package llm or of a server.
 func briefElement(data json.RawMessage) string {
 	var m struct {

@@ -40,7 +40,7 @@ func (t *servedThread) row() threadRow {
 
 const serverPage = 100
 
-// list yields the threads, the last changed first.
+// list yields the threads that the filter selects, beginning with the most recently changed one.
 func (t *servedThreads) list(ctx context.Context, f *threadFilter) iter.Seq2[threadRow, error] {
 	return func(yield func(threadRow, error) bool) {
 		body := map[string]any{"limit": serverPage, "sort_by": "updated_at", "select": []string{"thread_id", "updated_at", "metadata", "status"}}

@@ -104,8 +104,9 @@ func (r *transferReader) add(c *checkpoint.Checkpoint) {
 	r.out = append(r.out, transferred{Checkpoint: *c})
 }
 
-// until returns the part of a transfer that ends at a checkpoint of the thread's own graph. This part has the
-// ancestors of the checkpoint, and the subgraph calls that they made.
+// until returns the part of a transfer that ends at a checkpoint of the thread's own graph, without the pending writes of
+// this checkpoint. The part has the ancestors of the checkpoint, the subgraph calls that they made, and the earlier
+// checkpoints of persistent subgraphs.
 func (t transfer) until(at string) (transfer, bool) {
 	end := slices.IndexFunc(t, func(c transferred) bool { return c.ID == at && c.Namespace == "" && !c.removed })
 	if end < 0 {

@@ -128,7 +128,7 @@ func (f *frontier) advance(p *Plan, t *Task) bool {
 }
 
 // commit stores a new checkpoint for a superstep, an input, a fork or an update.
-// A run without a thread stores nothing; it only checks that the changes can be encoded.
+// A run without a thread stores nothing; it only checks the changes with Tx.Check.
 func (r *run) commit(tx *statecore.Tx, view state.View, tasks []Task, front *frontier, source checkpoint.Source) error {
 	if r.log == nil {
 		if tx != nil {

@@ -28,7 +28,7 @@ const grace = 10 * time.Second
 // A runContext is the context of the nodes of a run.
 // It ends when the context of the caller ends, with the same error and cause.
 // It does not end if the caller drains the run.
-// It ends with the run at the latest.
+// It also ends if another run supersedes this one, and with the run at the latest.
 type runContext struct {
 	caller context.Context
 

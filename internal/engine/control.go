@@ -136,7 +136,8 @@ func DueNodes(data []byte) ([]string, error) {
 // decodeControl rebuilds a frontier from its stored form.
 // If the graph does not have the node of a plain task or a waiting node, decodeControl adds
 // the stored name to frontier.missing, and a run from the frontier fails.
-// It decodes the writes of a sent task only if the function mustRun returns true for its id.
+// If the graph has the node of a sent task, decodeControl decodes the sent writes only if the
+// function mustRun is nil or returns true for the id of the task.
 func (p *Plan) decodeControl(c *control, mustRun func(id string) bool) (frontier, error) {
 	f := frontier{persistent: c.Memory, call: c.Call, left: c.Left}
 	for _, name := range c.By {

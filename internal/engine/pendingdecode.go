@@ -142,8 +142,8 @@ func (p *pendingWrites) task(id string) *savedTask {
 	return t
 }
 
-// tried reports whether a run has begun the superstep after the checkpoint.
-// A task has then stored a result, a question or an error.
+// tried reports whether a task of the superstep after the checkpoint has stored a pending write,
+// such as a result, a question or an error.
 func (p *pendingWrites) tried() bool {
 	_, caller := p.tasks[""]
 	return len(p.tasks) > 1 || len(p.tasks) == 1 && !caller

@@ -24,7 +24,8 @@ type Func func(ctx context.Context, v state.View) (state.Update, error)
 // Package graph sets it, because the errors have a public type.
 var Protect func(fn Func) Func
 
-// SubgraphOf returns a subgraph without options that runs a graph of package graph, which sets it.
+// SubgraphOf returns a subgraph without options that runs a graph of package graph.
+// Package graph sets SubgraphOf.
 var SubgraphOf func(graph any) *Subgraph
 
 // A Plan is a compiled graph. It is immutable after [Plan.Link].
@@ -50,7 +51,8 @@ type Plan struct {
 // A Node is a step of a graph.
 type Node struct {
 	Name string
-	// Run is nil for Start, and for a stored node that the graph does not have.
+	// Run is nil for Start, for the node of an inner task, and for a stored node that the graph
+	// does not have.
 	Run Func
 	// Subgraph is the graph that Run calls; nil if the node runs no graph.
 	Subgraph *Subgraph

@@ -15,7 +15,7 @@ var errForeignContext = errors.New("the subgraph was called with a foreign conte
 // RunSubgraph runs the subgraph of the node to which ctx belongs.
 // It resumes the call if an earlier run of the task has begun it.
 // It returns the writes of the subgraph for its parent.
-// If the subgraph pauses, RunSubgraph returns nil, and the task gets the questions.
+// If the subgraph pauses, RunSubgraph returns nil, and the task gets the pauses of the subgraph.
 func RunSubgraph(ctx context.Context) (update state.Update, err error) {
 	t := TaskOf(ctx)
 	if t == nil || t.node.Subgraph == nil {
@@ -205,7 +205,7 @@ func (r *run) applyInput() (*statecore.Tx, error) {
 	return tx, nil
 }
 
-// askParent makes the task that called the subgraph ask the questions of the subgraph.
+// askParent gives the pauses of the subgraph to the task that called it: open questions and static pauses.
 func (r *run) askParent() {
 	t := r.parent
 	for i := range r.pauses {

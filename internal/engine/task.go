@@ -65,7 +65,7 @@ func (s *scope) after(writes state.Update) state.View {
 // A Task is one execution of a node in a superstep, and the context of the node.
 // Any goroutine of the node may call its exported methods.
 type Task struct {
-	// Emit reads these fields for every token, so they are next to each other.
+	// Emit reads these fields at each call, so they are next to each other.
 	scope    *scope
 	returned atomic.Bool // the node has returned
 	watched  atomic.Bool // the context of the node has an IdleWatch
@@ -91,7 +91,7 @@ type Task struct {
 
 // taskExtras holds the fields of a task that are rarely set.
 type taskExtras struct {
-	asked []Pause              // the open questions of this attempt
+	asked []Pause              // the open questions of this attempt, and the static pauses of its subgraph
 	keys  map[string]bool      // the ids of all questions of this attempt, and the keys of its inner tasks
 	once  map[string]*onceCall // the side effects of the task by key
 	inner []*Task              // the newest inner task of each key

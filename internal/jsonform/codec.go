@@ -27,7 +27,7 @@ type codec struct {
 	form      form
 	upgrade   Upgrade                       // may be nil
 	times     copier                        // applies storedTime to each time; may be nil
-	same      func(a, b reflect.Value) bool // reports whether two values are one element; may be nil
+	same      func(a, b reflect.Value) bool // reports whether two elements have the same key; may be nil
 	idChecked atomic.Bool                   // same was checked with one value, which is enough
 }
 
@@ -150,7 +150,7 @@ func appendJSON(dst []byte, v any) (_ []byte, err error) {
 	return dst, nil
 }
 
-// check returns an error if the JSON text of v does not represent all of v.
+// check returns an error if text, the JSON of value, does not represent all of value.
 func (c *codec) check(text []byte, value reflect.Value) (err error) {
 	defer recoverAs("reading it back", &err)
 	if tooDeep(text) {
@@ -226,7 +226,7 @@ func (c *Codec[T]) Decode(data []byte) (v T, err error) {
 	return v, nil
 }
 
-// Parse decodes JSON that does not come from storage, such as a user's input.
+// Parse decodes JSON in the current form, such as a user's input. It does not call the Upgrade function.
 func (c *Codec[T]) Parse(data []byte) (v T, err error) {
 	if c.isString {
 		if s, ok := unquote(data); ok {
@@ -345,7 +345,7 @@ func (c *Codec[T]) DecodeList(data []byte) (items []T, err error) {
 	return items, nil
 }
 
-// ParseList decodes a JSON array that does not come from storage.
+// ParseList decodes a JSON array in the current form. It does not call the Upgrade function.
 func (c *Codec[T]) ParseList(data []byte) (items []T, err error) {
 	if n := len(data) - 1; c.isString && n > 2 && data[0] == '[' && data[n] == ']' {
 		if s, ok := unquote(data[1:n]); ok { // most arrays have one element

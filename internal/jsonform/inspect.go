@@ -52,7 +52,7 @@ type findings struct {
 	err    error // the reason why values cannot be stored, or nil
 	watch  bool  // some values cannot be stored, so findLoss inspects each value
 	raw    bool  // values hold JSON text that the codec did not write
-	hooked bool  // a part of the type has hooks, so each value is read back
+	hooked bool  // a part of the type has hooks, or IsZero for omitzero, so each value is read back
 	itself bool  // the type itself has MarshalJSON or MarshalText
 }
 
@@ -241,7 +241,7 @@ func recursive(t reflect.Type) bool {
 	return embeds(t)
 }
 
-// Distinct returns an error if two equal values of type E can differ after storage.
+// Distinct returns an error if a value of type E and its stored copy can differ under ==.
 // That happens if == compares addresses, or fields that are not stored.
 func Distinct[E comparable]() error {
 	t := reflect.TypeFor[E]()

@@ -13,8 +13,8 @@ import (
 )
 
 // Read decodes JSON that a person or another program wrote, such as an answer. Unlike
-// [Unmarshal], it returns an error for a field that T does not have, and for null if T has no
-// nil. A type with UnmarshalJSON decides itself. On an error, Read returns the zero value.
+// [Unmarshal], it returns an error for a field that T does not have, and for null, unless T can
+// be nil or has no data. A type with UnmarshalJSON decides itself. On an error, Read returns the zero value.
 func Read[T any](data []byte) (T, error) {
 	var v, zero T
 	if err := New[T]().read(data, &v); err != nil {

@@ -8,8 +8,8 @@ import (
 )
 
 // comparison compares a value with its stored copy. It compares only stored parts:
-// exported fields that are not tagged json:"-". Nil and empty are equal, since many
-// types with methods for JSON do not distinguish them.
+// exported fields that are not tagged json:"-". A nil slice or map equals an empty
+// one, since many types with methods for JSON do not distinguish them.
 type comparison struct {
 	path   map[address]bool // the followed pointers, since a value may refer to itself
 	opaque bool             // some part cannot be compared, so the JSON must be compared
@@ -83,7 +83,7 @@ func compareKnown(a, b reflect.Value) (l *roundTripLoss, known bool) {
 	return differ(a.MethodByName("Equal").Call([]reflect.Value{b})[0].Bool()), true
 }
 
-// compact removes white space from JSON. It returns nil for null.
+// compact removes white space from JSON. It returns nil for null and for invalid JSON.
 func compact(raw json.RawMessage) []byte {
 	var out bytes.Buffer
 	if len(raw) == 0 || json.Compact(&out, raw) != nil || out.String() == "null" {

@@ -21,7 +21,8 @@ func (c *codec) upgraded(data []byte) ([]byte, error) {
 	return CallUpgrade(c.upgrade, data)
 }
 
-// unread returns the error for stored JSON that could not be decoded after the Upgrade function converted it.
+// unread returns the error for stored JSON that could not be decoded. If the channel has an Upgrade function, the
+// error names it as the cause.
 func (c *codec) unread(err error) error {
 	if c.upgrade != nil && !errors.Is(err, ErrUpgrade) {
 		err = fmt.Errorf("%w returned JSON that cannot be read: %w", ErrUpgrade, err)

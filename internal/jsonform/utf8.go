@@ -6,7 +6,7 @@ import (
 )
 
 // badText returns a loss for the first string in a value that is not valid UTF-8, or nil. It
-// ignores fields that are not stored. The set path holds the pointers above v, since a value
+// ignores blank fields and fields tagged json:"-". The set path holds the pointers above v, since a value
 // may be cyclic.
 func badText(v reflect.Value, path map[address]bool) *roundTripLoss {
 	switch v.Kind() {

@@ -18,8 +18,8 @@ import (
 // An Error lists the problems of a value, in words with which a model can repair it.
 type Error struct {
 	Problems []string
-	// Example is an object that the schema accepts. It is empty if the value is not JSON,
-	// or if no example is known.
+	// Example is an object that the schema accepts, or empty. Only [Schema.Check] sets it,
+	// for a value that does not match the schema.
 	Example string
 }
 
@@ -37,7 +37,7 @@ func problem(format string, args ...any) error {
 
 // Check returns a value in the form in which it is decoded, or an [*Error]. That form has
 // each key once, with the last of several values, and sorted. Whole numbers are written
-// as integers, and optional properties that are null are omitted.
+// as integers. A null is omitted if its property is optional and does not accept null.
 func (s *Schema) Check(text json.RawMessage) (json.RawMessage, error) {
 	value, err := parse(text)
 	if err != nil {
@@ -118,8 +118,8 @@ func parse(text json.RawMessage) (any, error) {
 	return integers(value), nil
 }
 
-// omitNulls removes the nulls of optional properties. Models write null for a missing
-// value.
+// omitNulls removes each null of an optional property that does not accept null. Models write
+// null for a missing value.
 func omitNulls(root, s *jsonschema.Schema, value any) {
 	s = follow(root, s)
 	switch v := value.(type) {

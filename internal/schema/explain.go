@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// maxProblems is the maximum number of problems in an [Error].
+	// maxProblems is the number of problems that explain names. It only counts further ones.
 	maxProblems = 10
 	// maxVisits is the maximum number of calls of visit for one explanation, since nested
 	// alternatives can need exponentially many.
@@ -81,8 +81,9 @@ func (e *explanation) visit(s *jsonschema.Schema, value any, path string) {
 	}
 }
 
-// visitAlternatives explains why no alternative fits. If one alternative has the type of
-// the value, its problems are reported. Otherwise the alternatives are listed.
+// visitAlternatives does nothing if the value fits an alternative. If exactly one alternative
+// has the type of the value, it adds the problems with that one. Otherwise it adds one problem
+// that lists the alternatives.
 func (e *explanation) visitAlternatives(alternatives []*jsonschema.Schema, value any, path string) {
 	if len(alternatives) == 0 {
 		return

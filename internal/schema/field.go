@@ -14,7 +14,7 @@ type field struct {
 	name    string   // in JSON
 	tagged  bool     // the name is from a tag
 	options []string // of the JSON tag
-	depth   int      // how many structs embed it
+	depth   int      // how many structs are around it; 1 for a field of the type itself
 	path    string
 	rival   *field // another field with the same name and precedence, or nil
 }

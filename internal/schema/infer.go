@@ -22,7 +22,7 @@ type builder struct {
 	options  Options
 	root     reflect.Type
 	active   map[reflect.Type]bool         // the types around the current place
-	names    map[reflect.Type]string       // the definitions of types that contain themselves
+	names    map[reflect.Type]string       // the names of the definitions, one for each type that contains itself
 	defs     map[string]*jsonschema.Schema // by name; nil while the type is being inferred
 	hidden   []string
 	mistakes []error

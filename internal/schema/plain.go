@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxDepth is how many levels of a recursive schema are written out.
+	// maxDepth is the maximum number of levels of a recursive schema that are written out.
 	maxDepth = 3
 	// maxParts is the number of schemas above which fewer levels are written out.
 	maxParts = 200
@@ -114,7 +114,8 @@ func simplify(s *jsonschema.Schema) {
 	}
 }
 
-// merge turns s into the schema other, and keeps the title and description of s.
+// merge turns s into the schema other, and keeps the title, description and default of s. If s
+// has further keywords, merge adds other to s.AllOf instead.
 func merge(s, other *jsonschema.Schema) {
 	title, description, value := s.Title, s.Description, s.Default
 	empty := *s

@@ -105,7 +105,7 @@ func checkReferences(root *jsonschema.Schema) (branches bool, err error) {
 
 type cycles struct {
 	root     *jsonschema.Schema
-	same     map[*jsonschema.Schema]int // the number of schemas that apply together with one; 0 while it is being counted
+	same     map[*jsonschema.Schema]int // by schema, how many schemas apply to its value; 0 while they are being counted
 	inner    []*jsonschema.Schema       // schemas of inner values that are not visited yet
 	branches bool
 }
@@ -144,7 +144,7 @@ func (c *cycles) visit(s *jsonschema.Schema) (int, error) {
 	return n, nil
 }
 
-// beside returns the schemas that s applies to the same value.
+// beside returns the schemas that apply to the same value as s because s contains or references them.
 func (c *cycles) beside(s *jsonschema.Schema) ([]*jsonschema.Schema, error) {
 	var same []*jsonschema.Schema
 	for _, one := range []*jsonschema.Schema{s.Not, s.If, s.Then, s.Else} {

@@ -36,8 +36,8 @@ type Options struct {
 	Hidden func(reflect.Type) bool
 }
 
-// Infer returns the schema of a Go type. The error names every part of the type that
-// cannot be read from JSON.
+// Infer returns the schema of a Go type. The error names the mistakes in the type,
+// such as a part that cannot be read from JSON.
 func Infer(t reflect.Type, o Options) (*Schema, error) {
 	b := builder{
 		options: o, root: t, active: map[reflect.Type]bool{},

@@ -37,7 +37,7 @@ func wanted(s *jsonschema.Schema) string {
 	return noun
 }
 
-// isUnion reports whether an object has exactly one of the properties that a schema names.
+// isUnion reports whether a schema accepts only objects with exactly one of its properties.
 func isUnion(s *jsonschema.Schema) bool {
 	return s.MinProperties != nil && s.MaxProperties != nil && *s.MinProperties == 1 && *s.MaxProperties == 1 && isFalse(s.AdditionalProperties)
 }

@@ -26,14 +26,14 @@ type Traits struct {
 	Exclusive        bool // only one task of a superstep may write to it
 	Ephemeral        bool // the value lasts for one superstep
 	Untracked        bool // the value is never stored
-	Internal         bool // a part of how a node works
+	Internal         bool // an implementation detail of nodes, which only Go code writes
 	Prunes           bool // Codec is a Pruner, and its Prune must be called
 	ChangesAreWrites bool // each stored change has the effect of one write
 	Checked          bool // Codec inspects each value, or reads it back; see [Tx.Check]
 }
 
-// A Codec applies, stores and restores the changes of one channel. Its methods do
-// not depend on the Go types of the channel.
+// A Codec applies, stores and restores the changes of one channel. The signatures of its
+// methods do not depend on the Go types of the channel.
 type Codec interface {
 	// Initial returns the value before the first write. It is absent for a channel whose value
 	// is not a list, set or map, and that has no default.
@@ -41,7 +41,8 @@ type Codec interface {
 	// Fold applies an action and returns the new value. It may change the value in
 	// place if m.Owned is true.
 	Fold(s Slot, m *Mark, a Action) (Slot, error)
-	// Changes emits the changes that the transaction recorded in m.
+	// Changes emits the stored form of the changes of a transaction. The slot s has the new
+	// value, and m has the record of the changes.
 	Changes(s Slot, m *Mark, to *ChangeWriter) error
 	// Snapshot emits one change that restores the value into an absent channel.
 	Snapshot(s Slot, to *ChangeWriter) error
@@ -58,8 +59,8 @@ type Codec interface {
 	ParseInput(data []byte) (Action, error)
 	// ParseRemove decodes the JSON array of keys to remove that a user wrote.
 	ParseRemove(data []byte) (Action, error)
-	// Describe returns the name of an action and the JSON of its value, for use in
-	// errors and traces. The value may be nil.
+	// Describe returns the name of an action and the JSON of its value, for
+	// [Write.MarshalJSON] and [Write.String]. The value may be nil.
 	Describe(a Action) (op string, value []byte, err error)
 }
 

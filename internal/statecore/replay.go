@@ -47,7 +47,7 @@ func (r *Replayer) replay(i int, k Kind, data []byte) (next Slot, err error) {
 }
 
 // Import copies from v the values of the channels that both schemas have, except for the
-// channels named private. If such a channel is absent in v, it becomes absent.
+// channels named private. A copied channel that is absent in v becomes absent.
 func (r *Replayer) Import(v View, private []string) {
 	r.next = r.schema.imported(r.next, v, private)
 	clear(r.marks)

@@ -20,7 +20,7 @@ type Schema struct {
 
 // NewSchema returns the schema of the given channels.
 // The error joins one channel error for each invalid or duplicate name
-// and for each type that cannot be stored.
+// and for each channel that cannot be used, for example because of its type.
 // A channel may be given more than once.
 func NewSchema[C Channel](channels ...C) (*Schema, error) {
 	s := &Schema{byName: map[string]int{}, byTraits: map[*Traits]int{}}
@@ -121,7 +121,7 @@ type Description struct {
 	// Initial is the JSON of the value before the first write. It is nil if the channel then
 	// has no value, or is not stored.
 	Initial json.RawMessage
-	// Internal says that the channel is a part of how a node works.
+	// Internal says that the channel is an implementation detail of nodes.
 	Internal bool
 }
 
@@ -135,8 +135,7 @@ func (s *Schema) Describe() []Description {
 }
 
 // initial returns the JSON of the value before the first write, or nil if there is none.
-// It also returns nil for a default that panics or cannot be stored. The first write then
-// reports the error.
+// It also returns nil for a default that is null, panics or cannot be stored.
 func (t *Traits) initial() (data json.RawMessage) {
 	if t.Untracked {
 		return nil

@@ -25,7 +25,8 @@ func (s *Schema) EncodeWrite(w Write) (k Kind, data []byte, ok bool, err error) 
 }
 
 // DecodeWrite decodes the result of EncodeWrite. The error wraps ErrStored if the data
-// cannot be read, and ErrUnknownChannel if the schema does not have the channel.
+// cannot be read, and ErrUnknownChannel if the schema does not have the channel. For a
+// channel that was given to Drop, DecodeWrite returns the zero Write.
 func (s *Schema) DecodeWrite(channel string, k Kind, data []byte) (Write, error) {
 	return s.readWrite(channel, func(c Codec) (Action, error) { return c.DecodeWrite(k, data) })
 }

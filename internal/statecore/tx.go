@@ -57,7 +57,7 @@ func (tx *Tx) begin(next *values) {
 }
 
 // Apply folds the writes of a task into the state, in order. It ignores signals. If
-// two tasks write to a channel that accepts one writer, the error wraps
+// two tasks write to an exclusive channel, or overwrite any channel, the error wraps
 // ErrConcurrentWrite. After an error the transaction cannot be used.
 func Apply[W Source](tx *Tx, task int, writes []W) (err error) {
 	var w Write
@@ -120,7 +120,7 @@ func (m *Mark) claim(task int, exclusive, overwrite bool) error {
 }
 
 // Only returns the empty state after the writes of one task.
-// A sent task sees such a state. A call of Only ends the transaction.
+// A task of graph.Send sees such a state. A call of Only ends the transaction.
 // It returns the same errors as Apply and Finish.
 func Only[W Source](tx *Tx, writes []W) (View, error) {
 	if len(writes) == 1 && writes[0].Core().channel != nil {
@@ -176,7 +176,8 @@ func (tx *Tx) Finish(superstep bool) (View, error) {
 	return tx.next, nil
 }
 
-// Changed reports whether the transaction has written to a channel.
+// Changed reports whether the transaction has written to a channel, or Finish has ended the
+// value of an ephemeral channel.
 func (tx *Tx) Changed() bool {
 	for i := range tx.marks {
 		if tx.marks[i].dirty {

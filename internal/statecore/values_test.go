@@ -365,8 +365,8 @@ func TestErrorBlamesAnUpgradeWhoseResultCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestErrorOfOtherKindNamesTheWayOut proves that the error is useful if a channel of another kind stored the data:
-// an Upgrade function is not its only advice.
+// TestErrorOfOtherKindNamesTheWayOut proves that the error for data of a channel of another kind advises to give the
+// new kind a channel with another name.
 func TestErrorOfOtherKindNamesTheWayOut(t *testing.T) {
 	t.Parallel()
 	up := func(old json.RawMessage) (json.RawMessage, error) { return old, nil }

@@ -5,7 +5,8 @@ import "slices"
 // A View is an immutable state.
 type View interface {
 	// Slot returns the value of a channel in the state. It panics with a channel
-	// error if the schema of the state does not have the channel.
+	// error if the schema of the state does not have the channel, or if an overlay
+	// cannot fold the writes to it.
 	Slot(c Channel) Slot
 	// values returns the state with one slot for each channel. A type that embeds a View,
 	// such as graph.Snapshot, has the method too.
@@ -56,8 +57,7 @@ func (v *singleChannelView) values() *values {
 	return out
 }
 
-// sentView is the view of a sent task. It reports reads of channels that were not
-// sent.
+// sentView is the view of a sent task that [WatchSent] returns.
 type sentView struct {
 	View
 	state  View

@@ -69,7 +69,7 @@ const (
 	KindRemove    Kind = 4 // remove the elements or entries with these keys
 	KindMerge     Kind = 5 // add entries to a map or replace them
 	KindClear     Kind = 6 // make the channel absent, or the list empty
-	KindUpdate    Kind = 7 // pass updates to the reducer
+	KindUpdate    Kind = 7 // pass updates to the reducer, or append them to a list
 	KindOverwrite Kind = 8 // replace the value without a call of the reducer
 )
 
