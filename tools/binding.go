@@ -93,8 +93,9 @@ func question(ctx context.Context, t Tool, id string, call llm.ToolCall) (Questi
 // rule selects the call. It does not ask and does not call the tool. Use it to show several
 // calls to a person at once, for example the calls of a plan. [Bound] values come from ctx.
 //
-// Question returns an error if the tool does not exist, if the arguments are invalid, or if
-// a bound value is missing ([ErrUnbound]) or has no text ([ErrBoundText]).
+// Question returns an error if the tool does not exist, if the arguments are invalid, if the
+// [Preview] of the tool fails, or if a bound value is missing ([ErrUnbound]) or has no text
+// ([ErrBoundText]).
 func (s *Set) Question(ctx context.Context, call llm.ToolCall) (q Question, err error) {
 	defer caught(&err)
 	e := &callRun{asked: call, call: call.Clone()}

@@ -148,8 +148,8 @@ func TestQuestionIsACopy(t *testing.T) {
 	assert.Equal(t, `{"id":"7"}`, got)
 }
 
-// TestNilRules proves that a zero Rule selects nothing, alone and combined with other
-// rules.
+// TestNilRules proves that a zero Rule selects nothing, and that Or, And and Not combine it
+// like any rule that selects nothing.
 func TestNilRules(t *testing.T) {
 	t.Parallel()
 	var none tools.Rule

@@ -13,7 +13,7 @@ import (
 // Without such calls it changes nothing.
 //
 // An error of a tool is the answer of its call, and does not fail the node: node.Retry repeats
-// nothing unless [Options].OnError is [ReturnErrors].
+// nothing unless [Options].OnError returns the error, as [ReturnErrors] does.
 //
 // All calls run in one task, and none runs until all calls that need approval have it. If a
 // call pauses or fails the node, the next run of the node makes the other calls again,

@@ -37,8 +37,9 @@ type Options struct {
 	Planning *Planning
 	// OnError decides what happens when a tool fails. Nil means [AnswerErrors].
 	OnError ErrorPolicy
-	// Emit, if not nil, is called with a [CallStarted] and a [CallFinished] for each call,
-	// and with the progress that tools [Report]. It is called from several goroutines. In a
+	// Emit, if not nil, is called with a [CallStarted] when a tool begins to run, with a
+	// [CallFinished] when a call gets a new answer, and with the progress that tools
+	// [Report]. It is called from several goroutines. In a
 	// graph it is graph.Emit.
 	Emit func(ctx context.Context, value any)
 	// Once, if not nil, stores the answer of a call. If the node runs again because another
@@ -58,7 +59,8 @@ type Options struct {
 // [ErrTimeout] or a [*PanicError].
 //
 // The policy is not called for mistakes of the model, which are always answered, and not
-// for a pause or the end of the run's context, which are always returned.
+// for a pause, a missing [Bound] value or the end of the run's context, which are always
+// returned.
 type ErrorPolicy func(call llm.ToolCall, err error) (answer string, failure error)
 
 // AnswerErrors is the [ErrorPolicy] that answers with the text of the error.

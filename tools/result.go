@@ -23,8 +23,8 @@ type Result struct {
 	// Metadata is stored with the message. The model does not see it.
 	Metadata map[string]json.RawMessage
 	// Update has writes for the graph: to its channels, graph.Goto and graph.Send to
-	// destinations of the node, and graph.ToParent. Only a [Node] or a [CallNode] applies
-	// them.
+	// destinations of the node, and graph.ToParent. The nodes that call tools apply them, such
+	// as a [Node] or a [CallNode]. [Set.Call] and [Set.CallAll] return [ErrWrites].
 	Update state.Update
 }
 

@@ -22,8 +22,8 @@ type RetryPolicy struct {
 type retryKey struct{}
 
 // WithRetry returns a context in which a failed tool is retried. Options.Timeout limits each
-// attempt. A tool is not retried if it waits for a person, or if its context has ended. The
-// answer after the last attempt has the number of attempts.
+// attempt. A tool is not retried if it waits for a person, or if its context has ended. If
+// the tool still fails after several attempts, the error has their number.
 //
 // Use it for tools that may run more than once. The keys of graph.Once and
 // graph.IdempotencyKey are the same in each attempt.
@@ -40,7 +40,7 @@ func WithRetry(ctx context.Context, p RetryPolicy) context.Context {
 	return context.WithValue(ctx, retryKey{}, p)
 }
 
-// tried runs the tool until it succeeds or reaches the maximum number of attempts.
+// tried runs the tool until it succeeds, or until the policy, a pause or the end of ctx rules out another attempt.
 func (e *callRun) tried(ctx context.Context) (Result, error) {
 	p, _ := ctx.Value(retryKey{}).(RetryPolicy)
 	wait := p.Initial

@@ -113,8 +113,8 @@ func (t Tool) Err() error {
 }
 
 // Check checks arguments and returns them in the form that the tool gets: each key once and
-// sorted, whole numbers as integers, and no null for an optional value. The error describes
-// the problems for the model.
+// sorted, whole numbers as integers, and no null for an optional value whose schema does not
+// accept null. The error describes the problems for the model.
 func (t Tool) Check(arguments json.RawMessage) (json.RawMessage, error) {
 	if err := t.Err(); err != nil {
 		return nil, err

@@ -39,8 +39,8 @@ type Options struct {
 //
 // If an action fails, its result has the reason. Run returns an error and no results if an
 // action waits for a person, if ctx is done, or if [tools.Set.Call] returns an error for an
-// action. The actions that do not depend on it run before Run returns. With o.Tools.Once
-// they do not run again in the next call.
+// action. Unless ctx is done, the actions that do not depend on it run before Run returns. With
+// o.Tools.Once they do not run again in the next call.
 func Run(ctx context.Context, set *tools.Set, actions []tools.Action, o Options) (map[string]Result, error) {
 	results, _, err := run(ctx, set, actions, o)
 	return results, err
@@ -88,7 +88,8 @@ func run(ctx context.Context, set *tools.Set, actions []tools.Action, o Options)
 	return r.results, update, nil
 }
 
-// A runner runs one plan. Only the goroutine of loop accesses its fields, except ended.
+// A runner runs one plan. Only the goroutine of loop accesses its fields, except ended, and set and options, which do not
+// change.
 type runner struct {
 	set     *tools.Set
 	actions []tools.Action
