@@ -17,8 +17,8 @@ import (
 // tools to a graph without this channel.
 var ClientTools = state.LastWins[[]llm.ToolSpec]("client_tools")
 
-// conversation returns the channel with the messages of a conversation, or "" if the graph has none.
-// It is the channel "messages", or else the first one with messages.
+// conversation returns the channel with the messages of a conversation, or "" if the graph has none. It is the channel
+// "messages" if that holds a list of messages, or else the first channel that does.
 func (s *served) conversation() string {
 	if s.channels.messages["messages"] {
 		return "messages"
@@ -98,7 +98,8 @@ func (c *call) openOf(thread string) ([]graph.Pause, error) {
 	return openQuestions(snap), nil
 }
 
-// threadID returns the UUID of the thread that a client names by any text. The same text of two users means two threads.
+// threadID returns the UUID of the thread that a client names by any text. A text that is a UUID is the id itself. Any
+// other text means a different thread for each user.
 func (c *call) threadID(name string) string {
 	if isUUID(name) {
 		return name

@@ -117,7 +117,7 @@ func (c *call) sendAGUI(events []map[string]any) error {
 	return nil
 }
 
-// aguiRun returns the run for a request.
+// aguiRun converts a request of AG-UI to the request for a run.
 func (c *call) aguiRun(g *served, in *aguiInput, thread string) (*runRequest, error) {
 	q := &runRequest{Assistant: c.r.PathValue("assistant"), IfNotExists: "create"}
 	if len(in.Resume) > 0 {
@@ -189,7 +189,7 @@ func (in *aguiInput) input(g *served, present map[string]json.RawMessage) (map[s
 	return input, g.withTools(input, specs)
 }
 
-// unknown returns the messages that are not among those of a conversation.
+// unknown returns the messages of the client whose ids a conversation does not have.
 func (in *aguiInput) unknown(conversation json.RawMessage) ([]any, error) {
 	var known []struct {
 		ID string `json:"id"`

@@ -99,7 +99,8 @@ func (c *call) assistantOf(action Action, id string) (runs.Record, error) {
 	return r, err
 }
 
-// pathAssistant returns the assistant in the path. Only some paths accept the name of a graph.
+// pathAssistant returns the assistant whose UUID is in the path. It does not accept the name of a graph, as other paths
+// do.
 func (c *call) pathAssistant() (runs.Record, error) {
 	if _, err := c.id("assistant"); err != nil {
 		return runs.Record{}, err
@@ -349,7 +350,7 @@ func (c *call) searchAssistants() error {
 	return c.send(out)
 }
 
-// visibleAssistants returns the page of the assistants that the user may see: the user's own ones, and those of the
+// visibleAssistants returns the page of the assistants that the user may see. They include the assistants of the
 // graphs, which have no owner.
 func (c *call) visibleAssistants(q runs.Query) ([]runs.Record, int, error) {
 	var system []string

@@ -43,8 +43,8 @@ type commandBody struct {
 	after int64 // the number of the last event before the events of the run that the command starts
 }
 
-// command executes a command of the thread-centric protocol. A failed command has the status 200, and a malformed one the
-// status 400.
+// command executes a command of the thread-centric protocol. A failed command has the status 200, a malformed command
+// the status 400, and a command during an outage of a store the status 503.
 func (c *call) command() error {
 	thread, err := c.id("thread")
 	if err != nil {

@@ -23,7 +23,7 @@ type cron struct {
 	Timezone  *string         `json:"timezone"`
 	EndTime   *time.Time      `json:"end_time"`
 	Enabled   bool            `json:"enabled"`
-	OnDone    *string         `json:"on_run_completed"` // null for the cron of a thread, which is kept
+	OnDone    *string         `json:"on_run_completed"` // null for the cron of a thread, since the thread is kept
 	Metadata  json.RawMessage `json:"metadata"`
 	Payload   json.RawMessage `json:"payload"`
 	Next      *time.Time      `json:"next_run_date"`
@@ -41,7 +41,8 @@ type cronData struct {
 	OnDone            string
 	Payload           json.RawMessage
 	Next              *time.Time
-	// Sent is the digest of the request that made the cron, if it had an Idempotency-Key.
+	// Sent is the digest of the request that made the cron, if it had an Idempotency-Key, or of the last call of
+	// [Server.PutCron].
 	Sent string `json:",omitempty"`
 	// User is the user that made the cron, if another user owns it.
 	User        string   `json:",omitempty"`
@@ -288,7 +289,8 @@ func (s *Server) fireAt(ctx context.Context, id string, at time.Time) error {
 	return err
 }
 
-// startFired starts the run of a cron for a time, unless it has been started. After an error, the job is tried again.
+// startFired starts the run of a cron for a time, unless it has been started. If it returns an error, the queue tries
+// the job again.
 func (s *Server) startFired(ctx context.Context, r runs.Record, d *cronData, at time.Time) error {
 	late := time.Since(at) >= lateCron
 	if r.Graph != "" && s.graphs[r.Graph] == nil && !late { // a server that has the graph starts the run

@@ -17,7 +17,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A cronBody has the fields of a request for a cron that are not fields of its runs' request.
+// A cronBody has the fields of a request for a cron that describe the cron itself. A [runRequest] has the fields that
+// describe its runs.
 type cronBody struct {
 	Schedule *string         `json:"schedule"`
 	Timezone *string         `json:"timezone"`

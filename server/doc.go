@@ -26,6 +26,7 @@
 //
 // The files of this package, lowest layer first:
 //
+//   - aside.go: calls whose panics become errors.
 //   - message.go, messageschema.go, graph.go, draw.go, schema.go: messages, values and graphs as clients see them.
 //   - context.go: the context of a run, which nodes read.
 //   - failure.go: errors as clients see them.

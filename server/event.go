@@ -43,7 +43,7 @@ type messageEvent struct {
 	// Whole says that Message is a whole message and not a chunk.
 	Whole   bool            `json:"whole,omitempty"`
 	Message json.RawMessage `json:"message"`
-	// Metadata describes the task. The first chunk of a message has it; see metadataByID.
+	// Metadata describes the task. A whole message has it, and the first chunk of a streamed one; see metadataByID.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 

@@ -17,7 +17,8 @@ import (
 type outcome struct {
 	status string
 	err    *failure
-	// failed is an error of a store or of the server, which is logged. Clients get only a general text.
+	// failed is an error whose text clients must not see, such as an error of a store or a panic of a node. The server
+	// logs it.
 	failed error
 	// node is the node that failed, or "".
 	node string

@@ -24,7 +24,7 @@ const (
 	unreadableText = "the state of the thread cannot be read; the log of the server has the reason"
 )
 
-// shownErrors are the errors of runs that clients see.
+// shownErrors are the errors of packages graph and checkpoint whose texts clients see.
 var shownErrors = []error{
 	graph.ErrNoInput, graph.ErrMaxSteps, graph.ErrSuperseded, graph.ErrNoQuestion, graph.ErrDuplicateKey, graph.ErrAmbiguous,
 	graph.ErrUnknownNode, graph.ErrRoute, graph.ErrTimeout, graph.ErrSignal, graph.ErrPersistentBusy, checkpoint.ErrConflict,

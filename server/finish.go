@@ -12,7 +12,7 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// finish stores the end of a run and of its thread, and lets the next run begin.
+// finish stores the end of a run and the status of its thread, and lets the next run begin.
 func (s *Server) finish(a *activeRun, out *outcome) {
 	defer close(a.done)
 	if a.cancellation() == lostRun {

@@ -6,8 +6,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// follow calls f for each event of a run after the number after, until the run or the request ends. It calls skip where
-// events are missing.
+// follow calls f for each event of a run with a larger number than after, until the run or the request ends. It calls
+// skip where events are missing.
 func (c *call) follow(log *threadLog, run string, after int64, skip skipFunc, f func(*runs.Event) error) error {
 	var looked time.Time
 	r := log.reader(after)
@@ -42,8 +42,8 @@ func (c *call) follow(log *threadLog, run string, after int64, skip skipFunc, f 
 	}
 }
 
-// await waits for an event of a run after the number after. It returns false if there will be none. looked is the time
-// when await last checked whether a run of another server has ended.
+// await waits for an event of a run with a larger number than after. It returns false if there will be none. looked is
+// the time when await last checked whether a run of another server has ended.
 func (c *call) await(log *threadLog, run string, after int64, changed <-chan struct{}, looked *time.Time) (more bool, err error) {
 	ended, again := c.s.endOf(run), (<-chan time.Time)(nil)
 	if !c.s.isActive(run) {

@@ -225,7 +225,7 @@ func joined(first, then json.RawMessage) json.RawMessage {
 
 // elements returns the elements of a JSON array. It returns any other valid JSON as a single element.
 func elements(data json.RawMessage) []json.RawMessage {
-	var list []json.RawMessage // decoding into a list that has elements would overwrite them
+	var list []json.RawMessage // nil, since decoding into a list that holds data would overwrite its bytes
 	if isArray(data) && json.Unmarshal(data, &list) == nil {
 		return list
 	}

@@ -19,7 +19,8 @@ type historyBody struct {
 	Checkpoint checkpointID    `json:"checkpoint"`
 }
 
-// beforeID returns the id of the checkpoint before which the history ends. It returns "" if the request names none.
+// beforeID returns the id of a checkpoint. The history has only the states before this checkpoint. It returns "" if the
+// request names none.
 func (b *historyBody) beforeID() (string, error) {
 	var text string
 	var named struct {

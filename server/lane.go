@@ -67,7 +67,7 @@ func (s *Server) queue(ctx context.Context, a *activeRun, r *runs.Record, strate
 }
 
 // accept counts a run, and puts it into the lane of its thread unless it is delayed. It returns the earlier runs of the
-// thread, or a refusal.
+// thread, or an error if the server cannot accept the run.
 func (s *Server) accept(a *activeRun, strategy string, stored, waits bool) (before []*activeRun, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -319,7 +319,7 @@ func (s *Server) cancelThread(ctx context.Context, thread string) error {
 	return s.cancelRuns(ctx, ids, false, true)
 }
 
-// resumeRuns continues the runs that another server left unfinished.
+// resumeRuns continues the runs that the previous server with the same store left unfinished.
 func (s *Server) resumeRuns() error {
 	found, _, err := s.o.Runs.Search(s.ctx, runs.Query{Kind: runs.Run, Statuses: []string{runPending, runRunning}})
 	if err != nil {

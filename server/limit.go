@@ -44,8 +44,8 @@ type Limits struct {
 	// same limit for one user, 32 MiB by default. More are refused with status 429. A request may exceed Bytes if the
 	// server has no other large one, and UserBytes if its user has no other large one.
 	Bytes, UserBytes int64
-	// UserThreads is the number of threads that a user may own. By default there is no limit. Temporary threads, which
-	// are deleted with their only run, do not count.
+	// UserThreads is the number of threads that a user may own. By default there is no limit. The server refuses no
+	// temporary threads, which are deleted with their only run, but counts them while they exist.
 	UserThreads int
 }
 
@@ -93,7 +93,7 @@ func (l *Limits) setDefaults() {
 	}
 }
 
-// executed returns the total size of the large runs that are executed at the same time.
+// executed returns the largest total size of the large runs that are executed at the same time.
 func (l *Limits) executed() int64 { return max(l.Bytes/2, 1) }
 
 // checkHead refuses a request whose path or header is too large.
@@ -260,7 +260,8 @@ func (a *accounts) add(u *account, n int64) {
 }
 
 // takeBytes counts n more bytes of a request, until giveBytes is called. held bytes of the request count already. The
-// limit of the user, or of the server, does not apply to a request if nothing else counts for it.
+// limit of the user does not apply if nothing else counts for the user, nor the limit of the server if nothing else
+// counts for the server.
 func (a *accounts) takeBytes(user string, n, held int64, limited bool) error {
 	if n == 0 {
 		return nil

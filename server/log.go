@@ -94,8 +94,8 @@ func (s *Server) closeLog(l *threadLog) {
 	}
 }
 
-// dropLog forgets the log of a thread that was deleted. Its readers get no more events. If l is not nil, dropLog forgets
-// only this log.
+// dropLog forgets the log of a thread that was deleted, or a log that could not be opened. Readers of the log get no
+// more events. If l is not nil, dropLog forgets only this log.
 func (s *Server) dropLog(thread string, l *threadLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,8 +153,7 @@ func (l *threadLog) append(ctx context.Context, events []runs.Event, replaced ..
 	return l.appendOf(ctx, nil, events, replaced...)
 }
 
-// appendOf is like append, for a writer. If another writer has added events since, it first checks that the writer owns
-// its run.
+// appendOf is like append, for a writer. If another writer has added events since, it first checks that w owns its run.
 func (l *threadLog) appendOf(ctx context.Context, w *logWriter, events []runs.Event, replaced ...runs.Record) error {
 	l.appending.Lock()
 	defer l.appending.Unlock()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// messageRef is the name of the schema of a message in "$defs". No Go type has such a name.
+// messageRef is the name of the schema of a message in "$defs". The names of Go types there have no period.
 const messageRef = "chat.Message"
 
 // messageSchema is the JSON schema of a message in the form of clients.

@@ -170,8 +170,9 @@ func (c *call) completeChat() error {
 	return c.send(answer.whole())
 }
 
-// chatRun returns the run for a request. On an existing thread, the new messages are those after the last message of the
-// assistant. If the thread has open questions, the last message is the answer.
+// chatRun converts a request for a chat completion to the request for a run. If the request names a thread, only the
+// messages after the last message of the assistant are new. If the thread has open questions, the last message is the
+// answer.
 func (c *call) chatRun(q *chatRequest, g *served, thread string) (*runRequest, error) {
 	specs, err := q.specs()
 	if err != nil {
@@ -229,7 +230,7 @@ func (q *chatRequest) answer(open []graph.Pause) (json.RawMessage, error) {
 	if err == nil {
 		return answer, nil
 	}
-	if json.Valid([]byte(text)) { // try the text as a number
+	if json.Valid([]byte(text)) { // try the text as JSON, for example as a number
 		if _, err := readAnswers(json.RawMessage(text), open); err == nil {
 			return json.RawMessage(text), nil
 		}

@@ -35,14 +35,14 @@ type prepared struct {
 	// pending is the number of pending writes of the newest checkpoint, if the run has a command.
 	pending int
 	begins  bool            // the run begins a new turn
-	paused  bool            // the run has already stopped at a static pause, and another server has not stored the end of the run
+	paused  bool            // the run has already stopped at a static pause, and the end of the run was not stored
 	silent  bool            // clients do not get the state at its beginning
 	raw     json.RawMessage // the input as the client sent it
 	err     error
 }
 
-// prepare reads the state of the thread and makes the input of the run. A run that was begun before, by another server or
-// by an earlier attempt, resumes.
+// prepare reads the state of the thread and makes the input of the run. A run that another server or an earlier attempt
+// has begun resumes if its input was stored.
 func (s *Server) prepare(a *activeRun) (*prepared, error) {
 	ctx := context.WithoutCancel(a.ctx)
 	q, p := &a.data.Request, &prepared{}
@@ -279,7 +279,7 @@ func (a *activeRun) readCommand(c *command, newest *graph.Snapshot, again bool) 
 	out := state.Update{graph.Continue()}
 	if string(orNull(c.Resume)) != "null" {
 		answers, err := readAnswers(c.Resume, open)
-		if err != nil && !again { // the part of the run on another server may have stored the answer
+		if err != nil && !again { // an earlier attempt of the run may have stored the answer
 			return nil, err
 		}
 		out = append(out, answers...)

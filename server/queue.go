@@ -215,7 +215,8 @@ func needsGraph(d *runData) bool {
 	return d.Cancel == "" || d.Cancel == multitaskRollback && d.Attempt > 0
 }
 
-// graphPause is the time after which the queue offers the job of a run again, to find a server that has the graph.
+// graphPause is the time after which the queue offers the job of a run or cron again, to find a server that has the
+// graph.
 const graphPause = 3 * time.Second
 
 // executeAgain executes a run. It fails the run if maxDeaths servers have died while they executed it, without a new

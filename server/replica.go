@@ -140,7 +140,8 @@ func (s *Server) cancelShared(ctx context.Context, ids []string, how cancellatio
 	return nil
 }
 
-// endOfRun returns a channel that is closed when a run has ended, whichever server executes it, or when ctx ends.
+// endOfRun returns a channel that is closed when a run has ended, whichever server executes it. If servers share a
+// queue, the channel is also closed when ctx ends or this server shuts down.
 func (s *Server) endOfRun(ctx context.Context, thread, run string) <-chan struct{} {
 	s.mu.Lock()
 	a := s.active[run]
@@ -169,7 +170,7 @@ func (s *Server) endOfRun(ctx context.Context, thread, run string) <-chan struct
 	return ended
 }
 
-// awaitEnd waits until a run has ended.
+// awaitEnd waits until a run has ended, or ctx ends.
 func (s *Server) awaitEnd(ctx context.Context, thread, run string) {
 	log, err := s.openLog(ctx, thread)
 	for ; err != nil; log, err = s.openLog(ctx, thread) {
@@ -221,7 +222,7 @@ func (s *Server) endIn(ctx context.Context, log *threadLog, run string, after *i
 	}
 }
 
-// recheck is the time after which a reader of a run of another server checks whether the run still exists.
+// recheck is the time after which a reader of a run of another server checks whether the run has ended.
 const recheck = 2 * time.Second
 
 // hasEnded reports whether a run has ended or no longer exists.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A response writes to a client, which must take each 64 KiB within a time limit. It is an [http.ResponseWriter] for an
+// A response writes to a client, which must take each 64 KiB within a time limit. It supports
 // [http.ResponseController].
 type response struct {
 	http.ResponseWriter

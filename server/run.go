@@ -55,8 +55,8 @@ type runData struct {
 	Context json.RawMessage
 	// After is the time before which the run does not begin.
 	After time.Time `json:",omitzero"`
-	// Attempt is the number of times that the run was started. Base is the newest checkpoint before its first start, and
-	// Pending the number of pending writes of that checkpoint.
+	// Attempt is the number of times that the run was started. Base is the newest checkpoint before its first start.
+	// Pending is the number of pending writes of that checkpoint, if the run has a command.
 	Attempt int
 	Base    string `json:",omitempty"`
 	Pending int    `json:",omitempty"`
@@ -164,8 +164,8 @@ func (c *call) newRun(q *runRequest, thread string) (runs.Record, *served, error
 	return r, g, err
 }
 
-// threadForRun returns the id of the thread of a run. It creates a temporary thread for an empty
-// id.
+// threadForRun returns the id of the thread of a run. For an empty id, it creates a thread. If the thread of an id does
+// not exist, it creates the thread if the request says so.
 func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (string, error) {
 	meta := encoded(map[string]string{"assistant_id": assistant, "graph_id": g.name})
 	named := id != ""
@@ -190,7 +190,7 @@ func (c *call) threadForRun(q *runRequest, id, assistant string, g *served) (str
 	return id, err
 }
 
-// useThread stores the graph and the metadata of a run in its thread, unless the thread already has them.
+// useThread stores the graph of a run in its thread, and meta in the metadata, unless the thread already has them.
 func (c *call) useThread(q *runRequest, id string, g *served, meta json.RawMessage) error {
 	t, err := c.threadFor(q, id, g.name)
 	if err != nil {
@@ -315,7 +315,7 @@ func (c *call) createRun() error {
 	return c.send(shownRun(&a.record, a.asked))
 }
 
-// createRuns starts several runs without a thread.
+// createRuns starts several runs, each on a new thread.
 func (c *call) createRuns() error {
 	var list []runRequest
 	if err := c.list(&list); err != nil {

@@ -190,8 +190,8 @@ func (c *config) checkpoint() (id, namespace string, err error) {
 	return configurable.ID, configurable.Namespace, err
 }
 
-// runContext returns the values that nodes read with [Context]: the values of the assistant, replaced by the values of
-// the request.
+// runContext returns the values that nodes read with [Context]: the values of the assistant and of the request. A value
+// of the request replaces the assistant's value of the same name.
 func (q *runRequest) runContext(d assistantData) (json.RawMessage, error) {
 	configurable := emptyObject
 	if q.Config != nil {

@@ -72,7 +72,7 @@ func flatInput(g *served) json.RawMessage {
 	return g.channels.withMessages(encoded(schema))
 }
 
-// withoutNull removes the type null from the schema of a list. There, null stands for an empty list.
+// withoutNull removes null from the types of a schema. For a list, null stands for an empty list.
 func withoutNull(schema json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	var types []string

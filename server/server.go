@@ -99,15 +99,16 @@ type Options struct {
 	MaxEvents     int
 	MaxEventBytes int64
 	// ThreadTTL is the time for which an unused thread is kept. Requests that create or change a thread may set another
-	// time for it. A new value applies from the next change of a thread on. The server deletes expired threads every 30
-	// seconds. The zero value keeps threads forever.
+	// time for it. A new value applies from the next change of a thread on. The server deletes or prunes expired
+	// threads every 30 seconds, or with Queue in each sweep of the queue. The zero value keeps threads forever.
 	ThreadTTL TTL
 	// OnDelete is called before a thread is removed, so that a program can remove its own data of the thread. A thread is
 	// removed by a request, when it has expired, or after the only run that it was made for. Before the call, the runs of
 	// the thread have ended and new ones are refused. [UserID] of the context returns the owner. If OnDelete returns an
 	// error, the thread is kept and can be deleted again. OnDelete may be nil.
 	OnDelete func(ctx context.Context, thread string) error
-	// Heartbeat is the time after which an idle stream gets a comment. Zero means 5 s.
+	// Heartbeat is the time between two comments in an event stream, two line breaks to a client that waits for a run,
+	// and two pings of a WebSocket. Zero means 5 s.
 	Heartbeat time.Duration
 	// Chat is the chat page for end users, which the server serves at /chat/. Nil means none.
 	Chat *ui.Chat
@@ -122,7 +123,8 @@ type Options struct {
 	// Cost returns the price of tokens that a node of a graph has used, in the currency of
 	// [ui.Studio]. The studio shows it beside the tokens. Nil means that it shows no costs.
 	Cost func(graph, node string, used llm.Usage) float64
-	// Logger logs failures whose details clients do not get. Nil means that nothing is logged.
+	// Logger logs failures, also those whose details clients do not get, and the start and end of the server. Nil means
+	// that nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -347,7 +349,8 @@ func (s *Server) trimLogs() {
 	}
 }
 
-// trim removes the events that are older than Options.KeepEvents.
+// trim removes the events that are older than Options.KeepEvents, and the oldest events of each thread that exceeds
+// Options.MaxEvents or Options.MaxEventBytes.
 func (s *Server) trim() error {
 	_, err := s.o.Runs.Trim(s.ctx, "", runs.Bounds{Since: time.Now().Add(-s.o.KeepEvents), Events: s.o.MaxEvents, Bytes: s.o.MaxEventBytes})
 	return err

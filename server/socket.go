@@ -255,8 +255,8 @@ func (s *socket) gather(first subscriptionCommand) []subscriptionCommand {
 
 const gatherTime = 5 * time.Millisecond
 
-// subscribe adds and removes subscriptions. After the responses, it sends the new subscriptions the events up to the
-// number until. Later events come from pump.
+// subscribe adds and removes subscriptions. After the responses, it sends the events that the new subscriptions select,
+// up to the event with the number until. Later events come from pump.
 func (s *socket) subscribe(ctx context.Context, asks []subscriptionCommand, until int64) error {
 	var added []*subscription
 	for _, ask := range asks {
@@ -286,7 +286,7 @@ func (s *socket) subscribe(ctx context.Context, asks []subscriptionCommand, unti
 	return s.replay(added, until, func(ev *threadEvent) error { return s.write(ctx, ev) })
 }
 
-// replay calls f for each event up to the number until that one of the subscriptions selects.
+// replay calls f for each event that one of the subscriptions selects, up to the event with the number until.
 func (s *socket) replay(subs []*subscription, until int64, f func(*threadEvent) error) error {
 	r := s.c.readThread(s.log)
 	defer r.reader.close()

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// An sse writes server-sent events (HTML standard, section 9.2) to a client. It writes comments
-// while there are no events.
+// An sse writes server-sent events (HTML standard, section 9.2) to a client. It writes a comment at each heartbeat.
 type sse struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController

@@ -117,7 +117,7 @@ func (s *Server) reader(g *served, thread string) *reader {
 	return &reader{s: s, g: g, thread: g.graph.Thread(thread)}
 }
 
-// inputs is the key of the metadata of a checkpoint with the number of inputs of its thread.
+// The keys of the metadata of a checkpoint: the number of inputs of its thread, and the id and the metadata of its run.
 const (
 	metaInputs = "inputs"
 	metaRun    = "run_id"

@@ -40,7 +40,7 @@ type thread struct {
 // threadData has the fields of a thread that searches do not use.
 type threadData struct {
 	Error *failure `json:",omitempty"`
-	// TTL is nil if Options.ThreadTTL applies. Temporary says that the thread was made for one run.
+	// TTL is nil if Options.ThreadTTL applies. Temporary says that the thread was made for one run, which has ended.
 	TTL       *TTL `json:",omitempty"`
 	Temporary bool `json:",omitempty"`
 	// Deleting is the time at which the server that deletes the thread last renewed its mark, if servers share a queue.
@@ -234,8 +234,9 @@ func (c *call) adopt(r *runs.Record, name string, made bool) error {
 	return nil
 }
 
-// insertThread stores a new thread of the user. A temporary thread does not count for the user's limit. If Go code has
-// run a thread with this id, it returns [runs.ErrExists]. The updates make the first state of the thread.
+// insertThread stores a new thread of the user. It does not check the user's limit for a temporary thread. On a server
+// with users, it returns [runs.ErrExists] if Go code has run a thread with this id. The caller makes the updates later:
+// insertThread only asks for the permission.
 func (c *call) insertThread(r *runs.Record, temporary bool, updates []stateUpdate) error {
 	f, err := c.allow(Access{Resource: ResourceThreads, Action: ActionCreate}.forUpdates(updates))
 	if err == nil {

@@ -13,8 +13,8 @@ import (
 // A trace is a run with its tasks, model calls and tool calls. It is made of the events of the run.
 type trace struct {
 	runInfo
-	// Complete is false if events of the run have been removed, at least the first ones. Then the spans of the removed
-	// events are missing.
+	// Complete is false if the first event of the run is not stored: it was removed, or the run has not begun. The
+	// spans of removed events are missing.
 	Complete bool   `json:"complete"`
 	Spans    []span `json:"spans"`
 }
@@ -29,7 +29,7 @@ type span struct {
 	Path   string         `json:"path,omitempty"`
 	Start  time.Time      `json:"start"`
 	End    *time.Time     `json:"end"`
-	Status string         `json:"status"` // running, success, error or waiting
+	Status string         `json:"status"` // running, success, error, waiting or interrupted
 	Error  string         `json:"error,omitempty"`
 	Usage  *usageMetadata `json:"usage,omitempty"`
 	Cost   *float64       `json:"cost,omitempty"` // see Options.Cost
@@ -133,7 +133,7 @@ func (t *tracer) open(s span) {
 // result ends the span of a task.
 func (t *tracer) result(e *runs.Event, d *resultEvent) {
 	i, ok := t.byID[d.ID]
-	if !ok { // the task began in an earlier run
+	if !ok { // the task began in an earlier run, or the event of its start was removed
 		t.open(span{ID: d.ID, Parent: callerOf(e.Path), Kind: "task", Name: d.Name, Step: e.Step, Path: e.Path, Start: e.Time})
 		i = t.byID[d.ID]
 	}
@@ -215,7 +215,7 @@ func (t *tracer) message(e *runs.Event, d *messageEvent) error {
 	return nil
 }
 
-// close ends the spans that have not ended when the run ends: the run was cancelled.
+// close gives the spans that have not ended when the run ends this end, and the status interrupted.
 func (t *tracer) close(at time.Time) {
 	for i := range t.spans {
 		if s := &t.spans[i]; s.End == nil {

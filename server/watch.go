@@ -113,8 +113,8 @@ func (c *call) watched(e *runs.Event, modes map[string]bool, views map[string]*v
 	return append(out, more...), err
 }
 
-// followAll calls f for each event of a thread after the number after, until the request ends. It calls skip where events
-// are missing.
+// followAll calls f for each event of a thread with a larger number than after, until the request ends. It calls skip
+// where events are missing.
 func (c *call) followAll(log *threadLog, after int64, skip skipFunc, f func(*runs.Event) error) error {
 	r := log.reader(after)
 	defer r.close()

@@ -266,7 +266,7 @@ func (r *toolRun) forget(ctx context.Context) error {
 	return r.from.do(context.WithoutCancel(ctx), http.MethodDelete, "/threads/"+r.thread, nil, nil)
 }
 
-// conversationIn returns the name of the channel whose value is a list of messages.
+// conversationIn returns "messages" if the channel with this name ends with a message of the assistant, or else "".
 func conversationIn(values map[string]json.RawMessage) string {
 	if _, ok := lastText(values["messages"]); ok {
 		return "messages"
@@ -274,7 +274,8 @@ func conversationIn(values map[string]json.RawMessage) string {
 	return ""
 }
 
-// lastText returns the text of the last message of a conversation.
+// lastText returns the text of the last message of a conversation. It returns false unless this is a message of the
+// assistant.
 func lastText(data json.RawMessage) (string, bool) {
 	var list []struct {
 		Type    string          `json:"type"`

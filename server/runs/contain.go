@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// Contains reports whether the JSON value a contains b, as [Query.Metadata] defines it. It is
-// for implementers of [Store]. Invalid JSON contains nothing. Empty JSON counts as an object
-// without keys.
+// Contains reports whether the JSON value a contains b, as [Query.Metadata] defines it. It is for implementers of
+// [Store]. Every value contains an empty b. An empty a counts as an object without keys. Otherwise, invalid JSON
+// contains nothing, and nothing contains it.
 func Contains(a, b json.RawMessage) bool {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return true

@@ -43,7 +43,7 @@ type Record struct {
 	Kind Kind
 	// ID is unique among the records of its kind.
 	ID string
-	// Parent is the id of the thread of a run, or of the assistant of a version.
+	// Parent is the id of the thread of a run or cron, or of the assistant of a version.
 	Parent string
 	// Owner is the id of the user that owns the record. It is empty without authentication.
 	Owner string

@@ -32,7 +32,7 @@ type Chat struct {
 	// numbers as the browser writes them.
 	Language string
 	// Texts maps English texts of the page to texts in another language: {"Send": "Senden"}. [ChatTexts] returns the
-	// English texts. A text without an entry stays English. Texts has no errors of the server.
+	// English texts. A text without an entry stays English. Texts does not apply to the errors of the server.
 	Texts map[string]string
 	// Tools are the tools of the graph. The page shows their titles instead of their names,
 	// shows each result in the form that [tools.Annotations].Result declares, and makes forms of

@@ -23,8 +23,8 @@ type hold struct {
 // NewGate returns a Gate.
 func NewGate() *Gate { return &Gate{held: map[string]hold{}} }
 
-// Pass waits while a scenario holds the thread, if the run has emitted the number of events that the scenario waits for.
-// It returns when ctx ends.
+// Pass waits while a scenario holds the thread, if the run has emitted the number of events that the scenario waits
+// for. It returns earlier if ctx ends.
 func (g *Gate) Pass(ctx context.Context, thread string, events int) {
 	g.mu.Lock()
 	h, held := g.held[thread]

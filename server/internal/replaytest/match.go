@@ -241,7 +241,8 @@ func isMessage(v map[string]any) bool {
 	return ok && slices.Contains(messageTypes, kind)
 }
 
-// withoutEmpty returns a message without fields that are null or empty: they may be absent.
+// withoutEmpty returns a message without the fields that are null, an empty list or an empty object: they may be
+// absent.
 func withoutEmpty(v map[string]any) map[string]any {
 	out := maps.Clone(v)
 	maps.DeleteFunc(out, func(_ string, v any) bool {

@@ -20,7 +20,7 @@ type Store struct {
 	threads map[string]*thread
 }
 
-// An entry is a stored record. Its string never changes: an update replaces the entry.
+// An entry is a stored record, packed in a string. An update replaces the string.
 type entry struct{ packed string }
 
 // A thread has the runs, the log and the tasks of a thread.

@@ -18,7 +18,7 @@ type taskList struct {
 // shortList is the largest number of tasks in a list without maps.
 const shortList = 16
 
-// put adds tasks. It replaces tasks with the same ids.
+// put adds tasks. It replaces the data of tasks with the same ids.
 func (l *taskList) put(tasks []runs.Task) {
 	for i := range tasks {
 		if at := l.find(tasks[i].ID); at >= 0 {

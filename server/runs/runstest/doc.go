@@ -16,5 +16,5 @@
 // Each case is a subtest with the name group/case and a store of its own. A failed case logs the
 // promise that the store broke.
 //
-// The package imports only the standard library and package runs.
+// The package needs no module besides Weft and the standard library.
 package runstest

@@ -12,7 +12,7 @@ const (
 	putTask = `INSERT INTO run_task (thread, id, checkpoint, data) VALUES (?, ?, ?, ?)
 	ON CONFLICT (thread, id) DO UPDATE SET data = excluded.data`
 	getTasks = `SELECT id, checkpoint, data FROM run_task WHERE thread = ? AND checkpoint IN (SELECT value FROM json_each(?)) ORDER BY key`
-	// With WHERE true, SQLite parses ON as a part of the INSERT.
+	// Because of the WHERE clause, SQLite parses ON as a part of the INSERT and not of a join.
 	copyTasks = `INSERT INTO run_task (thread, id, checkpoint, data) SELECT ?, id, checkpoint, data FROM run_task WHERE thread = ? AND true ORDER BY key
 	ON CONFLICT (thread, id) DO UPDATE SET data = excluded.data`
 )
