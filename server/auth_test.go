@@ -147,7 +147,7 @@ func fill(t *testing.T, web *httptest.Server, user string) owned {
 	return o
 }
 
-// bodyFor returns a valid body for a path, or nil for a path that reads none.
+// bodyFor returns a valid body for a request, or nil for a GET request.
 func bodyFor(method, path string, o owned) any {
 	if method == http.MethodGet {
 		return nil

@@ -36,7 +36,7 @@ func (c *Cups) UnmarshalJSON(data []byte) error {
 
 var askCups = graph.NewInterrupt[string, Cups]("order_cups")
 
-// The type of an answer refuses it, and the question is open again.
+// The type of an answer rejects an invalid answer, and the question is open again.
 func Example_refusedAnswer() {
 	ordered := state.Last[Cups]("ordered")
 	b := graph.New("shop", ordered)

@@ -153,8 +153,8 @@ func (s *fullDisk) Append(ctx context.Context, thread string, events []runs.Even
 	return s.Store.Append(ctx, thread, events, replaced...)
 }
 
-// On a full disk the end of a run cannot be stored. Its readers are aborted and do not wait forever, and the end is
-// stored later.
+// On a full disk, the end of a run cannot be stored. The readers of the run are aborted and do not wait forever, and
+// the end is stored later.
 func TestReadersOfARunWhoseEndCannotBeStoredAreAborted(t *testing.T) {
 	t.Parallel()
 	for _, suffix := range []string{"wait", "stream"} {

@@ -17,7 +17,7 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// kindsGraph returns a graph with channels of every kind, with and without a default. Its node writes to none of them.
+// kindsGraph returns a graph with channels of every kind, with and without a default. Its node writes only messages.
 func kindsGraph(t *testing.T) *graph.Graph {
 	t.Helper()
 	joined := func(current, update string) (string, error) { return current + update, nil }

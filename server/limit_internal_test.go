@@ -34,7 +34,8 @@ func TestRequestsOfAUserAreLimitedAndAllowedAgain(t *testing.T) {
 	})
 }
 
-// The table of users has only users that use something, or have sent requests in the last seconds.
+// The table of users loses users that use nothing and have sent no request in the last seconds, so that its size is
+// bounded.
 func TestTheTableOfUsersIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

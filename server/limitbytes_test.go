@@ -15,7 +15,7 @@ import (
 	"github.com/weft-go/weft/server"
 )
 
-// A largeClient starts runs that have large requests and wait until they are cancelled.
+// A largeClient starts runs with large requests, and cancels them in the end.
 type largeClient struct {
 	t    *testing.T
 	web  *httptest.Server

@@ -181,7 +181,7 @@ func TestLimitOfAUserCountsTheRunsOfTheUser(t *testing.T) {
 	}
 }
 
-// The server refuses a run if there are too many delayed runs, or too many runs of its thread.
+// The server refuses a run if too many runs wait, delayed ones included, or if its thread has too many runs.
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

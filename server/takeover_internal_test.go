@@ -21,7 +21,7 @@ import (
 
 var words = state.Append[string]("words")
 
-// wordGraph returns a graph with one node, which writes a word.
+// wordGraph returns a graph with the channel words and this node.
 func wordGraph(t *testing.T, node graph.NodeFunc) *graph.Graph {
 	t.Helper()
 	b := graph.New("words", words)

@@ -68,8 +68,8 @@ func (s *gatedStore) Append(ctx context.Context, thread string, events []runs.Ev
 	return s.Store.Append(ctx, thread, events, replaced...)
 }
 
-// takeoverGraph asks a question and does work. If its input says so, it asks another question in the same node. Its node
-// blocks at the gate, unless the gate is nil.
+// takeoverGraph asks a question, and another one in the same node if its input says so. Its node work runs only as the
+// target of a command. Both nodes stop at the gate, unless the gate is nil.
 func takeoverGraph(t *testing.T, store *sqlitecheckpoint.Store, at *gate) *graph.Graph {
 	t.Helper()
 	lines, text := state.Append[string]("log"), state.LastWins[string]("text")

@@ -70,7 +70,8 @@ func ask(t *testing.T, s *Server, method, path, body string) *httptest.ResponseR
 	return w
 }
 
-// queuedRun stores a run. If valid is not set, the last data of the run is not valid JSON.
+// queuedRun stores a run and queues it. If valid is not set, the data of the run cannot be encoded when the server
+// stores them again.
 func queuedRun(t *testing.T, s *Server, thread string, valid bool) *activeRun {
 	t.Helper()
 	d := runData{Assistant: s.graphs["g"].assistant, Request: runRequest{Assistant: "g", Input: json.RawMessage(`{"text":"a"}`)}}

@@ -268,7 +268,8 @@ func TestTheModelDoesNotGetTheHashOfAnApprovalInside(t *testing.T) {
 	}
 }
 
-// A form supports only a choice of texts, so a choice of numbers becomes a field for a number.
+// A form supports only a choice of texts. A choice of numbers becomes a field for a number if the question has a schema
+// with this type, and otherwise a field for a text.
 func TestAChoiceOfNumbersIsAFieldForANumber(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// A page of waiting or expired threads is read in the order of an index, and the number of waiting threads from an index
-// alone. A store of the second version finds its threads after the migration.
+// A page of waiting or expired threads is read in the order of an index, and the number of waiting threads from an
+// index alone. After the migration, a store of an older version finds its threads.
 func TestThreadsOfAStatusAreReadFromAnIndex(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Database(t, nil) // in a shared database, transactions of other tests would keep a vacuum from marking pages

@@ -136,8 +136,8 @@ const heartbeat = 500 * time.Millisecond
 // supersteps is the number of supersteps of a run of stepsGraph.
 const supersteps = 12
 
-// stepsGraph returns a graph of one node, which runs twelve times. Each time it has an effect, and calls did
-// before and after the result of the effect is stored.
+// stepsGraph returns a graph of one node, which runs as many times as its input says. Each time it has an effect, and
+// calls did before and after the result of the effect is stored.
 func stepsGraph(store checkpoint.Store, most time.Duration, did func(what, key string)) (*graph.Graph, error) {
 	lines, tag, left := state.Append[string]("log"), state.LastWins[string]("tag"), state.LastWins[int]("left")
 	b := graph.New("steps", lines, tag, left)

@@ -28,7 +28,8 @@ import (
 
 var word = state.LastWins[string]("word")
 
-// A stage is a graph of one node, which waits until its word is released. It does not wait if the word is empty.
+// A stage is a graph of one node, which waits until its word is released. It does not wait if the word begins with
+// "quick".
 type stage struct {
 	mu      sync.Mutex
 	ended   chan struct{}            // closed at the end of the test
