@@ -11,10 +11,10 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// ClientTools is a channel for the tools of a client of the OpenAI or the AG-UI protocol. A graph with this channel gets
-// the tools with each run. If the graph has [Options.Input], it must name this channel. If the model calls such a tool,
-// the graph ends, and the client sends the results as the messages of the next run. The server refuses a request with
-// tools to a graph without this channel.
+// ClientTools is a channel for the tools of a client of the OpenAI or the AG-UI protocol. A graph with this channel
+// gets the tools with each run. If the graph has [Options.Input], it must name this channel. If the model calls such a
+// tool, the graph must end: the client sends the results as the messages of the next run. The server refuses a request
+// with tools to a graph without this channel.
 var ClientTools = state.LastWins[[]llm.ToolSpec]("client_tools")
 
 // conversation returns the channel with the messages of a conversation, or "" if the graph has none. It is the channel

@@ -11,13 +11,13 @@
 // # Rules
 //
 //   - A run belongs to the server. It continues when the client that began it leaves, unless the
-//     request says otherwise, and any number of clients can join it.
+//     request says otherwise or has the protocol of OpenAI, AG-UI or MCP. Any number of clients can join it.
 //   - One run at a time is executed on a thread. A second one waits, is refused, stops the first
 //     one or undoes it, as its request says.
 //   - The states of threads are in the checkpoint store of the graph. Go code may run the same
 //     threads. All other data is in [Options.Runs].
 //   - Without [Options.Auth], only requests from this machine are accepted. With it, a user sees
-//     and changes only the user's own objects.
+//     and changes only the user's own objects, unless [Options.Authorize] says otherwise.
 //
 // The other protocols are OpenAI's chat completions, AG-UI, and, by package server/mcpserver, MCP. See
 // docs/protocols.md.

@@ -121,7 +121,7 @@ func (s *Server) expire(ctx context.Context) error {
 	}
 }
 
-// uses reports whether a run of the thread waits or is executed.
+// uses reports whether a run of the thread waits or is executed. After an error of the store, it returns true.
 func (s *Server) uses(thread string) bool {
 	if s.o.Queue != nil {
 		ids, err := s.unfinishedIDs(s.ctx, thread)

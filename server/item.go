@@ -23,7 +23,7 @@ type item struct {
 	Updated   time.Time       `json:"updated_at"`
 }
 
-// A foundItem is an item with its score, which is null in a search without a text.
+// A foundItem is an item with its score, which is null unless a search has found the item by a text.
 type foundItem struct {
 	item
 	Score *float64 `json:"score"`

@@ -38,7 +38,7 @@ type threadLog struct {
 	base    int64
 	last    int64
 	readers map[*logReader]struct{}
-	begun   map[string]int64 // for each run that has not ended, the number of the event before its first one
+	begun   map[string]int64 // for each unfinished run that this process has begun, the number of the event before its first one
 	changed chan struct{}    // closed and replaced when events are added
 }
 

@@ -27,8 +27,8 @@ func wrongInput(format string, args ...any) error {
 type prepared struct {
 	thread *graph.Thread
 	input  state.Update
-	// before is the newest state of the thread before the run, or nil for a new thread. base is the id of the checkpoint
-	// at which the run begins, and inputs the number of inputs of its state.
+	// before is the newest state of the thread when prepare reads it, or nil for a new thread. base is the id of the
+	// checkpoint at which the run begins, and inputs the number of inputs of its state.
 	before *graph.Snapshot
 	base   string
 	inputs int

@@ -28,8 +28,8 @@ type Cron struct {
 	// ended without a pause or an error. A thread that waits for an answer, or whose run has failed, is kept, unless
 	// [Options].ThreadTTL deletes it later: a cron that fails each minute keeps 1,440 threads a day.
 	Keep bool
-	// User owns the cron and its runs. It may be zero on a server without [Options.Auth]. The server asks
-	// [Options.Authorize] as for a request of the user.
+	// User makes the cron and starts its runs. User owns the cron, unless [Options.Authorize] sets another owner. It
+	// may be zero on a server without [Options.Auth]. The server asks [Options.Authorize] as for a request of the user.
 	User User
 }
 

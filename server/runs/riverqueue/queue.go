@@ -81,7 +81,7 @@ const (
 	fetchPoll  = 500 * time.Millisecond // the same if River was told of no new job
 	pooledPoll = 100 * time.Millisecond // the same behind a pooler
 
-	keepEnded  = time.Hour   // the time for which a job is kept after its end
+	keepEnded  = time.Hour   // the time for which a completed job is kept
 	minRetry   = time.Second // the time before a job is tried again; it doubles each time
 	maxRetry   = time.Minute
 	keepErrors = 10 // the number of errors that are kept of a job
