@@ -193,8 +193,8 @@ func (e Paused) String() string {
 	return e.line("pauses: %s", strings.Join(on, ", "))
 }
 
-// RunEnded closes the events of a run that did not fail, and of each call of a
-// subgraph.
+// RunEnded closes the events of a run that did not fail, and of a call of a subgraph
+// that has reached its end.
 type RunEnded struct {
 	where
 	// Snapshot is the thread at the end; nil for a subgraph.

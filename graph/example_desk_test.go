@@ -75,8 +75,9 @@ func openDesk(ctx context.Context, path string) (*graph.Graph, *sqlitecheckpoint
 	return g, store, nil
 }
 
-// A thread asks two people for approval. Its process ends. Another process lists the
-// open questions and answers them one after another.
+// A thread asks two questions, and the store is closed, as at the end of a process. With the
+// store and the graph opened again, the open questions are listed and answered one after
+// another.
 func Example_supportDesk() {
 	folder, err := os.MkdirTemp("", "desk")
 	if err != nil {

@@ -49,9 +49,9 @@ func openQuestions(tb testing.TB, s checkpoint.Store, n int) (th *graph.Thread, 
 	return th, ids
 }
 
-// TestOneAnswerAmongMany proves the cost of one answer while n questions are open: one node
-// runs, a constant number of bytes is written, and the number of bytes that are read is at
-// most linear in n. It is not parallel, so that other tests are not counted.
+// TestOneAnswerAmongMany proves the cost of one answer while n questions are open: the run
+// stores a constant number of bytes, and the number of bytes that it allocates is at most
+// linear in n. It is not parallel, so that other tests are not counted.
 func TestOneAnswerAmongMany(t *testing.T) {
 	few, fewWritten := oneAnswer(t, 250)
 	many, manyWritten := oneAnswer(t, 2_000)

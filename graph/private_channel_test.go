@@ -14,7 +14,8 @@ import (
 )
 
 // A private channel begins empty in every call, Input may write it, and its writes stay in the
-// subgraph. This holds for every durability mode, and when another process resumes the call.
+// subgraph. This holds for every durability mode, and when a new build of the graph resumes the
+// call, as in another process.
 func TestPrivateChannelIsNotShared(t *testing.T) {
 	t.Parallel()
 	notes, total := state.Append[string]("notes"), state.Sum[int]("total")

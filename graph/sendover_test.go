@@ -15,8 +15,8 @@ import (
 	"github.com/weft-go/weft/state"
 )
 
-// A task of SendOver sees the state with the sent writes, even when another process resumes the task.
-// The checkpoint stores only the sent writes.
+// A task of SendOver sees the state with the sent writes, even when a new build of the graph resumes
+// the task, as in another process. The checkpoint stores only the sent writes.
 func TestSentOverTaskSeesTheWholeState(t *testing.T) {
 	t.Parallel()
 	var (

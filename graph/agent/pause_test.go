@@ -18,7 +18,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// Every function of a middleware can ask a person, and another process can resume with the answer.
+// Every function of a middleware can ask a person, and a new build of the agent resumes with the answer.
 // The model is not asked again, so the stored reply is the reply that the person saw.
 func TestMiddlewareAsksAPerson(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// An agent stays active until it hands over, even in later runs and in other processes. A second
+// An agent stays active until it hands over, even in a later run of a new build of the swarm. A second
 // handover in a reply is answered with an error, and the other calls run.
 func TestSwarmRemembersTheActiveAgent(t *testing.T) {
 	t.Parallel()

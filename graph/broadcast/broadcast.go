@@ -148,8 +148,8 @@ func (b *Broadcast) Events(ctx context.Context, from int) iter.Seq2[Event, error
 const maxBatch = 64
 
 // read returns events from number n on, and the number of the oldest kept event. If
-// event n does not exist yet, it returns a channel that is closed when there is one.
-// The channel is nil once the run has ended.
+// event n is the next one, it returns a channel that is closed when the event arrives or
+// the run ends. Once the run has ended, it returns the error of the run instead.
 func (b *Broadcast) read(n int) (batch []graph.Event, oldest int, changed <-chan struct{}, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

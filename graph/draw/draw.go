@@ -77,8 +77,9 @@ func (p *painter) line(depth int, format string, args ...any) {
 	p.WriteByte('\n')
 }
 
-// id returns the identifier of a node: its name, if both languages accept the name. Otherwise
-// it replaces each other character by an underscore, and adds a number if the identifier is taken.
+// id returns the identifier of a node: its path and name, with an underscore for each character
+// that is not an ASCII letter, a digit or an underscore. If the result begins with a digit or is a
+// reserved word, n_ is put before it. If it is taken, it gets a number at its end.
 func (p *painter) id(prefix, name string) string {
 	key := prefix + name
 	if id, ok := p.ids[key]; ok {

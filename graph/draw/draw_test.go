@@ -16,8 +16,8 @@ var (
 	identifier  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// TestIdentifiers proves that a node whose name is an identifier is drawn under its
-// name, and that other names yield a valid identifier, a different one for each node.
+// TestIdentifiers proves that a node whose name is a free identifier is drawn under its name,
+// and that each other node has a valid identifier that no other node has.
 func TestIdentifiers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ names, ids []string }{
@@ -94,8 +94,8 @@ func TestLabelsAreEscaped(t *testing.T) {
 	require.Contains(t, draw.DOT(g), `digraph "a \"graph\"" {`)
 }
 
-// TestKindsOfNodesAndEdges proves that each kind of node has its own shape and each
-// kind of edge its own arrow, and that the end is drawn only if an edge leads to it.
+// TestKindsOfNodesAndEdges proves the shape of each kind of node and the arrow of each kind of
+// edge, and that the end is not drawn if no edge leads to it.
 func TestKindsOfNodesAndEdges(t *testing.T) {
 	t.Parallel()
 	g := draw.Graph{

@@ -176,8 +176,8 @@ var deliveryCases = []testCase{
 	}},
 }
 
-// fanOut adds a node that runs in the process of the run. It sends four tasks, which the executor
-// passes to other processes.
+// fanOut adds a node that the executor does not take and a node that it takes. The first one sends
+// four tasks to the second one.
 func (f *fixture) fanOut(b *graph.Builder, place string) {
 	b.Node(stayHere, split("work", 4))
 	b.Node("work", f.work(place))

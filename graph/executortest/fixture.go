@@ -34,8 +34,9 @@ const (
 // stayHere is the node that the executor does not take.
 const stayHere = "here"
 
-// A fixture holds the graphs of one case: two builds of one graph, with one store. One runs
-// threads and passes tasks on, and the other runs the tasks.
+// A fixture holds three builds of the graph of one case. The first, graph, runs threads and passes
+// tasks on, and worker runs these tasks, with the same store. The third, local, has no executor and
+// a store of its own.
 type fixture struct {
 	testing.TB
 	ctx    context.Context

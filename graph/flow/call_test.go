@@ -52,8 +52,9 @@ func counted(n *atomic.Int32) graph.Middleware {
 	}
 }
 
-// Two graphs that a flow calls concurrently resume in another process, each at its
-// question. The questions name the tasks. Neither graph sees the state of the other.
+// Two graphs that a flow calls concurrently resume in a new build of the flow, as in another
+// process, each at its question. The questions name the tasks. Neither graph sees the state of
+// the other.
 func TestCalledGraphsResumeWhereTheyAsked(t *testing.T) {
 	t.Parallel()
 	overStores(t, func(t *testing.T, store checkpoint.Store) {
@@ -187,7 +188,7 @@ func TestCallReportsMistakes(t *testing.T) {
 	}
 }
 
-// A flow is a subgraph of a graph. Its tasks resume in another process.
+// A flow is a subgraph of a graph. Its tasks resume in a new build, as in another process.
 func TestFlowIsASubgraph(t *testing.T) {
 	t.Parallel()
 	overStores(t, func(t *testing.T, store checkpoint.Store) {

@@ -31,8 +31,8 @@ const asFlow = "FLOW_TEST_VERSION"
 const crashTasks = 200
 
 // crashFlow returns version v of a flow. All versions have 200 tasks, in different orders and
-// groups. Version v lacks task v and has one task that no other version has. The output is the
-// sum of the numbers of the tasks.
+// groups. Version v lacks one of the tasks 0 to 199, and has task 1000+v, which no other version
+// has. The output is the sum of the numbers of the tasks.
 func crashFlow(store checkpoint.Store, v int, log func(event, key string)) (*flow.Flow[string, int], error) {
 	task := func(n int) func(context.Context) (int, error) {
 		return func(context.Context) (int, error) {

@@ -38,7 +38,7 @@ func scopeOf(ctx context.Context) (*scope, error) {
 }
 
 // runIn calls fn and waits for the tasks that it started. If fn returns no error, runIn returns
-// the errors of the futures for which fn did not wait.
+// the errors of the futures whose results fn did not get.
 func runIn[T any](ctx context.Context, s *scope, fn func(context.Context) (T, error)) (T, error) {
 	defer s.group.Wait() // also after a panic
 	v, err := fn(context.WithValue(ctx, scopeKey{}, s))

@@ -25,8 +25,8 @@ var (
 	modes = []graph.Durability{graph.Sync, graph.Async, graph.Exit}
 )
 
-// Tasks can use the same keys for questions, Once and idempotency keys. Each question is
-// answered in another process.
+// Tasks can use the same keys for questions, Once and idempotency keys. Each answer is given to
+// a new build of the flow, as in another process.
 func TestTasksHaveTheirOwnKeys(t *testing.T) {
 	t.Parallel()
 	overStores(t, func(t *testing.T, store checkpoint.Store) {

@@ -67,5 +67,6 @@ func (p TimeoutPolicy) Wrap(fn graph.NodeFunc) graph.NodeFunc {
 	}
 }
 
-// Heartbeat restarts the idle timeout of the node of ctx. So does graph.Emit.
+// Heartbeat restarts the idle timeout of the node of ctx. So does graph.Emit, unless
+// [TimeoutPolicy].HeartbeatOnly is set.
 func Heartbeat(ctx context.Context) { engine.Beat(ctx) }

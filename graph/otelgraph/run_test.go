@@ -85,8 +85,9 @@ func TestSpansNestInSubgraphsAndParallelTasks(t *testing.T) {
 }
 
 // TestResumeIsLinkedToItsPause proves that a run which answers a question has a link to the run
-// that asked it, and that the task has a link to its own span in that run. This holds in a subgraph,
-// after a second question of the same task, and in another process.
+// that asked it, and that the task has a link to its own span in that run. This holds in a subgraph
+// and after a second question of the same task. Each run has a graph and a telemetry of its own, as
+// in another process.
 func TestResumeIsLinkedToItsPause(t *testing.T) {
 	t.Parallel()
 	ask := graph.NewInterrupt[string, string]("ask")
@@ -110,7 +111,7 @@ func TestResumeIsLinkedToItsPause(t *testing.T) {
 	var before tracetest.SpanStubs
 	input := state.Update{text.Put("in")}
 	for i, open := range []int{1, 1, 0} {
-		r := record(otelgraph.Options{}) // each run is in a process of its own
+		r := record(otelgraph.Options{}) // each run has its own, as in another process
 		snap, err := build(r).Thread("t").Invoke(t.Context(), input...)
 		require.NoError(t, err)
 		require.Len(t, snap.Pauses, open)
@@ -155,7 +156,8 @@ func TestResumeIsLinkedToItsPause(t *testing.T) {
 }
 
 // TestResumeIsLinkedToItsStaticPause proves that a run which resumes after a static pause has a link to the
-// run that paused, in another process and with each store, and that no other run has one.
+// run that paused, with a store in memory and in SQLite, and that no other run has one. Each run has a
+// graph and a telemetry of its own, as in another process.
 func TestResumeIsLinkedToItsStaticPause(t *testing.T) {
 	t.Parallel()
 	file, err := sqlitecheckpoint.Open(t.Context(), sqlitecheckpoint.Memory, sqlitecheckpoint.Options{})
@@ -167,7 +169,7 @@ func TestResumeIsLinkedToItsStaticPause(t *testing.T) {
 			var before tracetest.SpanStubs
 			input := state.Update{text.Put("in")}
 			for i, open := range []int{1, 1, 0, 1} {
-				r := record(otelgraph.Options{}) // each run is in a process of its own
+				r := record(otelgraph.Options{}) // each run has its own, as in another process
 				b := graph.New("g", text)
 				for _, node := range []string{"first", "second"} {
 					b.Node(node, func(context.Context, state.View) (state.Update, error) { return nil, nil })
@@ -274,8 +276,8 @@ func TestParallelQuestionsAreLinkedToTheirOwnPause(t *testing.T) {
 	assert.Equal(t, only(t, first, "task b").SpanContext.SpanID(), only(t, third, "task b").Links[0].SpanContext.SpanID())
 }
 
-// TestFailuresAreRecorded proves the status of the spans of a run that fails, is cancelled, is
-// superseded or does not get its thread.
+// TestFailuresAreRecorded proves the outcome, the kind of the error and the status of the spans of a
+// run whose node fails, panics or runs too long, and of a run that is cancelled.
 func TestFailuresAreRecorded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -26,8 +26,8 @@ type Options struct {
 	// baggage.
 	Propagator propagation.TextMapPropagator
 	// Content says that spans have the messages and the tools of requests to models, and the
-	// arguments and results of tools. They may be personal and large. Images and files are never
-	// recorded.
+	// arguments and results of tools. They may be personal and large. The data of images and files
+	// is never recorded, but their URLs are.
 	Content bool
 }
 

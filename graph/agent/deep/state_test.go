@@ -101,7 +101,8 @@ func TestManyEditsOfAFile(t *testing.T) {
 	assert.Equal(t, "1\t"+text(100), call(toolCall(deep.ReadTool, map[string]any{"file_path": "a"}))[0].Text())
 }
 
-// Files are stored in the thread: another process can read them, and a fork has its own files.
+// Files are stored in the thread: a new agent with the store, opened again, edits them, and an earlier
+// checkpoint still has the earlier text.
 func TestStateFilesAreInTheThread(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "deep.db")

@@ -154,8 +154,9 @@ func (stateFiles) Write(_ context.Context, s state.View, name, text string) (sta
 	return state.Update{changes.Put(change{Name: name, Text: text})}, nil
 }
 
-// The whole text of a file is stored with an edit if more than maxEdits edits precede it, because each
-// read applies all of them, or if these edits are larger than both minEdits and the file.
+// The whole text of a file is stored with an edit if at least maxEdits edits precede it, because each
+// read applies all of them, or if these edits and the new one together are larger than both minEdits
+// and the file.
 const (
 	maxEdits = 64
 	minEdits = 64 << 10 // in bytes

@@ -330,7 +330,7 @@ type matches struct {
 	size    int
 }
 
-// add adds the matching lines of a file. It returns false if there are too many matches.
+// add adds the matching lines of a file. It returns false if there are more matches than a result may have.
 func (m *matches) add(name, text string) bool {
 	number := 0
 	for line := range strings.Lines(text) {

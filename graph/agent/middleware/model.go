@@ -124,7 +124,8 @@ func (s *Selection) ask(ctx context.Context, question llm.Message, offered []llm
 	return answer.Tools[:min(len(answer.Tools), s.Max)], usage, err
 }
 
-// lastUser returns the last message that the user wrote.
+// lastUser returns the last message that the user wrote. If all messages of the user are relayed, it
+// returns the last of them.
 func lastUser(messages []llm.Message) llm.Message {
 	for _, m := range slices.Backward(messages) {
 		if m.Role == llm.RoleUser && !m.Relayed() {

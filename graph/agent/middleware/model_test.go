@@ -38,7 +38,7 @@ func TestRetryAndFallbackCompose(t *testing.T) {
 	assert.Empty(t, second.Remaining())
 }
 
-// The system prompt, the tools before it and the last message are marked; the stored messages are not.
+// In the request, only the system prompt and the last message are marked. No stored message is marked.
 func TestCachePromptMarksTheRequest(t *testing.T) {
 	t.Parallel()
 	script := llmtest.NewScript(llmtest.Say("a"), llmtest.Say("b"))

@@ -19,8 +19,9 @@ import (
 	"github.com/weft-go/weft/tools"
 )
 
-// The second action of a plan needs the result of the first one and the approval of a person. The
-// approval is given in another process. No action runs twice.
+// The second action of a plan needs the result of the first one. The second and the third one need
+// the approval of a person. Each answer is given to a new agent with the store, opened again, as in
+// another process. No action runs twice, and the rejected one does not run.
 func TestPlanWaitsForAPersonAndResumes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plan.db")
