@@ -78,9 +78,9 @@ func replacing[T any](name, kind string) *Channel[T, T] {
 }
 
 // Default sets the value that the channel has before its first write. The reducer
-// receives this value with the first update. The function is called for each use,
-// and may return a new map or slice each time. Default returns the channel. Call
-// Default only where the channel is declared.
+// receives this value with the first update. The function is called for each use. The
+// channel copies the result, unless the channel is [Untracked]. Default returns the
+// channel. Call Default only where the channel is declared.
 func (c *Channel[V, U]) Default(v func() V) *Channel[V, U] {
 	c.start = v
 	return c

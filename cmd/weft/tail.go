@@ -35,7 +35,7 @@ func runTail(ctx context.Context, args []string, std *streams) (err error) {
 	return c.tail(ctx, t, n, every, follow)
 }
 
-// tail prints the last n checkpoints of the thread. If follow is true, it then looks for new ones
+// tail prints the last n checkpoints of the thread, or all if n is 0. If follow is true, it then looks for new ones
 // until ctx ends.
 func (c *call) tail(ctx context.Context, t threads, n int, every time.Duration, follow bool) error {
 	tick := time.NewTicker(every)
@@ -68,7 +68,7 @@ func (c *call) tail(ctx context.Context, t threads, n int, every time.Duration, 
 }
 
 // newSteps returns the checkpoints after last, newest first, even if last was removed meanwhile. If last is zero, it returns
-// the newest checkpoints, at most n.
+// the newest n checkpoints, or all if n is 0.
 func newSteps(ctx context.Context, t threads, thread string, last step, n int) ([]step, error) {
 	var out []step
 	if last.ID != "" {

@@ -35,7 +35,7 @@ type Event struct {
 	Err     error        // TaskFinished
 	Resumed bool         // RunStarted
 	Saved   bool         // TaskFinished: an earlier run stored the result
-	Asked   bool         // TaskFinished: the task has an open question
+	Asked   bool         // TaskFinished: the task has an open question, or its subgraph has a static pause
 	// Detail is set for StepStarted, Checkpointed, Paused and RunEnded, and nil for other kinds.
 	Detail *EventDetail
 }

@@ -35,7 +35,7 @@ type Running struct {
 // An Outcome is the end of a part.
 type Outcome struct {
 	Err    error
-	Paused bool    // a superstep or a task waits for an answer
+	Paused bool    // a superstep or a task has paused
 	Tasks  int     // the number of tasks of a superstep
 	Steps  int     // the number of supersteps that a run has committed
 	Pauses []Pause // of a run

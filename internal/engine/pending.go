@@ -66,7 +66,7 @@ func (t *Task) result() ([]checkpoint.Write, error) {
 			return []checkpoint.Write{failure}, nil
 		}
 		failure.Kind = mark.AsksAgain
-		w, err := encodeMark(t.ID(), mark.Ask, indexAsk, t.saved.pauses) // store the mark again, because a failure of the task ends its earlier marks
+		w, err := encodeMark(t.ID(), mark.Ask, indexAsk, t.saved.pauses) // store the question again: after an earlier failure of the task, a checkpoint.StatusLister no longer counts it
 		return []checkpoint.Write{w, failure}, err
 	}
 	e := pendingEncoder{plan: t.scope.plan, task: t.ID(), index: t.nextIndex}

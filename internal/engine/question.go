@@ -126,7 +126,7 @@ func (t *Task) outermost() *Task {
 	}
 }
 
-// Asked reports whether the task has an open question.
+// Asked reports whether the task has an open question, or its subgraph a static pause.
 // It does not matter whether the node returns the error that it got for the question.
 func (t *Task) Asked() bool {
 	t.mu.Lock()

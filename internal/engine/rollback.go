@@ -17,9 +17,9 @@ func (l *runLog) keepWrites(c *checkpoint.Checkpoint) {
 	l.found = append(l.found, foundWrites{c.Key, c.Writes})
 }
 
-// endSuperseded adds [ErrSuperseded] to the error of a run that another run superseded.
-// If the other run demands it, or if the caller cancelled the run with [ErrRolledBack],
-// endSuperseded also rolls the run back.
+// endSuperseded adds [ErrSuperseded] to the error of a run that another run superseded, and
+// [ErrRolledBack] to the error of a run that its caller cancelled with this cause.
+// It rolls the run back in the second case, and also if the other run demands it.
 // The caller still holds the thread.
 func (r *run) endSuperseded(lease *threadLease, snap *Snapshot, err error) (*Snapshot, error) {
 	rollback, superseded := r.ctx.finish()

@@ -245,12 +245,12 @@ func (r *run) updateTask(t *Task, u NodeUpdate, only bool, ran []string) error {
 	return err
 }
 
-// DeleteThread removes a thread. It fails if a run holds the thread.
+// DeleteThread removes a thread. o.Conflict applies if a run holds the thread.
 func DeleteThread(ctx context.Context, o *Options) error {
 	return WithThread(ctx, o, func(store checkpoint.Store) error { return store.DeleteThread(ctx, o.Thread) })
 }
 
-// WithThread calls f while no run holds the thread. The store of f has the lease of the thread, if there are leases.
+// WithThread calls f while no run holds the thread; before, o.Conflict applies to a run that holds it. The store of f has the lease of the thread, if there are leases.
 func WithThread(ctx context.Context, o *Options, f func(checkpoint.Store) error) error {
 	rc := &runContext{}
 	rc.begin(ctx, true)

@@ -145,7 +145,7 @@ func (c *calls) end(token string) {
 }
 
 // progress queues a progress notification for its call. It must not block, because the
-// library delivers all messages of the server through it.
+// library waits for it before it delivers the next notification of the server.
 func (c *calls) progress(p *mcp.ProgressNotificationParams) {
 	c.mu.Lock()
 	n := c.under[fmt.Sprint(p.ProgressToken)]

@@ -57,7 +57,7 @@ func (s *session) sever() {
 	s.wires.cut()
 }
 
-// errNotReading is the error of a session that does not read requests.
+// errNotReading is the error of a session whose server does not read requests.
 var errNotReading = errors.New("the server does not read its input")
 
 // hurried calls the function do, which uses the session s. If do does not return soon after
