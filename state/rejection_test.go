@@ -310,7 +310,7 @@ func TestRawJSONWithEscapesIsStored(t *testing.T) {
 	roundTripNow(t, opaqueRaw{raws{"x", json.RawMessage(`"\ufffd"`)}})
 }
 
-// opaqueRaw has methods for JSON, whose output contains raw JSON.
+// opaqueRaw has methods for JSON. The output of its MarshalJSON contains raw JSON.
 type opaqueRaw struct{ Raws raws }
 
 func (o opaqueRaw) MarshalJSON() ([]byte, error)     { return json.Marshal([]any{o.Raws}) }

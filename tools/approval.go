@@ -89,7 +89,7 @@ type Decision struct {
 	Verdict Verdict `json:"verdict"`
 	// Hash is the hash of the question.
 	Hash string `json:"hash"`
-	// Reason is the text that the model is given about a rejected call. It may be empty.
+	// Reason tells the model why the call was rejected. It may be empty.
 	Reason string `json:"reason,omitempty"`
 	// By names who or what rejected or changed the call, for example "the deadline" if nobody answered in time.
 	// It becomes a part of a sentence for the model. Empty means "a person". By is a text that nothing

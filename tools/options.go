@@ -39,8 +39,7 @@ type Options struct {
 	OnError ErrorPolicy
 	// Emit, if not nil, is called with a [CallStarted] when a tool begins to run, with a
 	// [CallFinished] when a call gets a new answer, and with the progress that tools
-	// [Report]. It is called from several goroutines. In a
-	// graph it is graph.Emit.
+	// [Report]. It is called from several goroutines. In a graph it is graph.Emit.
 	Emit func(ctx context.Context, value any)
 	// Once, if not nil, stores the answer of a call. If the node runs again because another
 	// call paused or failed, the stored answer is used and the tool is not called again. In

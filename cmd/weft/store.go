@@ -40,7 +40,7 @@ var (
 	passwords = regexp.MustCompile(`(?i)://|password\s*=|^\s*postgres(ql)?:`)
 )
 
-// isPostgres reports whether the address is that of a PostgreSQL database.
+// isPostgres reports whether the address names a PostgreSQL database.
 func (a address) isPostgres() bool {
 	return postgresScheme.MatchString(a.db) || postgresKeys.MatchString(a.db)
 }

@@ -131,7 +131,7 @@ func declaredTargets(node, target string, declared []string) string {
 	return fmt.Sprintf("none are; declare it with Destinations(%q, %q)", node, target)
 }
 
-// A BranchError is the error of a branch, which the values of the state may have caused.
+// A BranchError is the error of a branch. The values of the state may have caused it.
 type BranchError struct{ err error }
 
 // Error returns the text of the error of the branch.

@@ -63,7 +63,7 @@ func (e *expansion) expand(s *jsonschema.Schema) *jsonschema.Schema {
 	return &out
 }
 
-// children replaces the schemas inside a copy.
+// children expands the schemas inside s, which is a copy.
 func (e *expansion) children(s *jsonschema.Schema) {
 	s.Properties = maps.Clone(s.Properties)
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {

@@ -19,8 +19,9 @@ var ErrInvalid = errors.New("invalid plan")
 // Check returns all mistakes of a plan, with a text for the model that wrote the plan. The
 // error wraps [ErrInvalid]. Mistakes are: an id that is empty, used twice or contains
 // braces; a tool, dependency or reference that does not exist; arguments that do not fit the
-// tool; and, if there is no other mistake, a cycle of dependencies. Arguments with references are checked only when the
-// plan runs. The argument done has results of earlier actions, to which the plan may refer.
+// tool; and, if there is no other mistake, a cycle of dependencies. Arguments with references
+// are checked only when the plan runs. The argument done has results of earlier actions, to
+// which the plan may refer.
 func Check(set *tools.Set, actions []tools.Action, done map[string]Result) error {
 	_, err := order(set, actions, done)
 	return err
