@@ -99,8 +99,7 @@ func (c *call) assistantOf(action Action, id string) (runs.Record, error) {
 	return r, err
 }
 
-// pathAssistant returns the assistant whose UUID is in the path. It does not accept the name of a graph, as other paths
-// do.
+// pathAssistant returns the assistant whose UUID is in the path. Its paths do not accept the name of a graph.
 func (c *call) pathAssistant() (runs.Record, error) {
 	if _, err := c.id("assistant"); err != nil {
 		return runs.Record{}, err

@@ -45,8 +45,8 @@ type Limits struct {
 	// same limit for one user, 32 MiB by default. More are refused with status 429. A request may exceed Bytes if the
 	// server has no other large one, and UserBytes if its user has no other large one.
 	Bytes, UserBytes int64
-	// UserThreads is the number of threads that a user may own. By default there is no limit. The server refuses no
-	// temporary threads, which are deleted with their only run, but counts them while they exist.
+	// UserThreads is the number of threads that a user may own. By default there is no limit. The limit does not refuse
+	// temporary threads, which are deleted with their only run. It counts them while they exist.
 	UserThreads int
 }
 

@@ -28,8 +28,9 @@ type Cron struct {
 	// ended without a pause or an error. A thread that waits for an answer, or whose run has failed, is kept, unless
 	// [Options].ThreadTTL deletes it later: a cron that fails each minute keeps 1,440 threads a day.
 	Keep bool
-	// User makes the cron and starts its runs. User owns the cron, unless [Options.Authorize] sets another owner. It
-	// may be zero on a server without [Options.Auth]. The server asks [Options.Authorize] as for a request of the user.
+	// User is the user that makes the cron and starts its runs, and owns the cron unless [Options.Authorize] sets
+	// another owner. User may be zero on a server without [Options.Auth]. The server asks [Options.Authorize] as for a
+	// request of the user.
 	User User
 }
 

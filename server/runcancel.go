@@ -30,7 +30,7 @@ func (c *call) cancelRun() error {
 	return c.sendStatus(http.StatusAccepted, emptyObject)
 }
 
-// cancelMany cancels the unfinished runs that the request selects by ids, thread and status.
+// cancelMany cancels the unfinished runs that the request selects by id, thread and status.
 func (c *call) cancelMany() error {
 	var b struct {
 		Thread string   `json:"thread_id"`

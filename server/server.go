@@ -107,8 +107,8 @@ type Options struct {
 	// the thread have ended and new ones are refused. [UserID] of the context returns the owner. If OnDelete returns an
 	// error, the thread is kept and can be deleted again. OnDelete may be nil.
 	OnDelete func(ctx context.Context, thread string) error
-	// Heartbeat is the time between two comments in an event stream, two line breaks to a client that waits for a run,
-	// and two pings of a WebSocket. Zero means 5 s.
+	// Heartbeat is the interval at which the server sends a comment to each event stream, a line break to each client
+	// that waits for a run, and a ping to each WebSocket. Zero means 5 s.
 	Heartbeat time.Duration
 	// Chat is the chat page for end users, which the server serves at /chat/. Nil means none.
 	Chat *ui.Chat

@@ -215,7 +215,7 @@ func (t *tracer) message(e *runs.Event, d *messageEvent) error {
 	return nil
 }
 
-// close gives the spans that have not ended when the run ends this end, and the status interrupted.
+// close ends the spans that have not ended when the run ends. They get the status interrupted.
 func (t *tracer) close(at time.Time) {
 	for i := range t.spans {
 		if s := &t.spans[i]; s.End == nil {

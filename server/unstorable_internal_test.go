@@ -71,7 +71,7 @@ func ask(t *testing.T, s *Server, method, path, body string) *httptest.ResponseR
 }
 
 // queuedRun stores a run and queues it. If valid is not set, the data of the run cannot be encoded when the server
-// stores them again.
+// stores the run again.
 func queuedRun(t *testing.T, s *Server, thread string, valid bool) *activeRun {
 	t.Helper()
 	d := runData{Assistant: s.graphs["g"].assistant, Request: runRequest{Assistant: "g", Input: json.RawMessage(`{"text":"a"}`)}}

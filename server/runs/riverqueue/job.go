@@ -100,8 +100,7 @@ func (q *Queue) add(ctx context.Context, jobs []runs.Job) (err error) {
 	return nil
 }
 
-// insert adds a job. If the user already has as many runs as it may that are executed or wait for a server, the job is
-// held.
+// insert adds a job. It holds the job if UserRuns other jobs of the user are executed or wait for a server.
 func (q *Queue) insert(ctx context.Context, j *runs.Job) error {
 	args, opts := q.insertion(j)
 	if j.Kind != runs.JobThread || j.Owner == "" || q.o.UserRuns < 0 {
