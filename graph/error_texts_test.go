@@ -84,7 +84,7 @@ func TestMaxStepsSaysWhatToDo(t *testing.T) {
 }
 
 // TestPanicNamesItsLine proves that the error of a panic has the file and line of the code
-// that panicked, for nodes, branches, reducers and subgraph mappings.
+// that panicked, for a node, a branch and Output of a subgraph.
 func TestPanicNamesItsLine(t *testing.T) {
 	t.Parallel()
 	var list []int
@@ -121,8 +121,8 @@ func TestPanicNamesItsLine(t *testing.T) {
 	}
 }
 
-// TestNilGraphIsAnError proves that every method of a nil graph returns an error that
-// tells the caller to check the error of Compile.
+// TestNilGraphIsAnError proves that runs of a nil graph, and the other methods below, return
+// an error that tells the caller to check the error of Compile.
 func TestNilGraphIsAnError(t *testing.T) {
 	t.Parallel()
 	var g *graph.Graph

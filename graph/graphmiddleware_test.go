@@ -145,8 +145,8 @@ func TestMiddlewareOfSharedSubgraphDoesNotMix(t *testing.T) {
 	}
 }
 
-// TestMiddlewareWrapsPrebuiltAgents proves that middleware wraps the model and tool nodes
-// of an agent and of the members of a supervisor.
+// TestMiddlewareWrapsPrebuiltAgents proves that middleware of a graph wraps the model and tool
+// nodes of an agent that is a subgraph.
 func TestMiddlewareWrapsPrebuiltAgents(t *testing.T) {
 	t.Parallel()
 	var j journal

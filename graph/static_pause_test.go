@@ -68,8 +68,8 @@ func TestStaticPauseNeedsAStore(t *testing.T) {
 	require.ErrorIs(t, err, graph.ErrNoStore)
 }
 
-// TestStaticPauseSurvivesProcess proves that another handle sees a static pause, and
-// that a run which resumes after a crash stops at it.
+// TestStaticPauseSurvivesProcess proves that a snapshot that is read from the store has the
+// static pause, and that a run stops at a pause whose record was lost in a crash.
 func TestStaticPauseSurvivesProcess(t *testing.T) {
 	eachStore(t, func(t *testing.T, s checkpoint.Store) {
 		g := trailGraph(t, graph.Options{Checkpoints: s, PauseBefore: []string{"b"}}, "a", "b")

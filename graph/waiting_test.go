@@ -129,7 +129,7 @@ func testWaiting(t *testing.T, s checkpoint.Store) {
 }
 
 // TestWaitingReportsErrors proves that Waiting returns an error without a store, with a
-// store that cannot list threads, and when the store fails.
+// store that cannot list threads, after the end of its context, and for a nil graph.
 func TestWaitingReportsErrors(t *testing.T) {
 	t.Parallel()
 	one := func(s checkpoint.Store) error {

@@ -135,8 +135,8 @@ func TestMiddlewareMustAnswerTheCall(t *testing.T) {
 	}
 }
 
-// A middleware that always jumps to the model reaches MaxTurns, even if it adds user messages. A new
-// user message begins a new run.
+// A middleware that always jumps reaches MaxTurns, even if it adds user messages. A new user message
+// begins a new run.
 func TestJumpsAreBoundedByMaxTurns(t *testing.T) {
 	t.Parallel()
 	for name, m := range map[string]agent.Middleware{

@@ -95,8 +95,8 @@ func TestParallelHandoversInASharedConversationHaveTheirTasks(t *testing.T) {
 		" | assistant:answer to a | assistant:answer to b | assistant:ok", roles(snap))
 }
 
-// Three of five concurrent sub-agents ask a question. Each question is answered in another
-// process. A sub-agent that has ended does not run again.
+// Three of five concurrent sub-agents ask a question. Each answer is given to a new build of the
+// agents, as in another process. A sub-agent that has ended does not run again.
 func TestQuestionsOfSubAgentsComeBackInOtherProcesses(t *testing.T) {
 	t.Parallel()
 	store := memcheckpoint.New(memcheckpoint.Options{})

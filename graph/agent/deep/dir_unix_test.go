@@ -57,7 +57,7 @@ func hostile(rnd *rand.Rand, outside string) string {
 }
 
 // No call with one of 10,000 hostile names reads, lists or changes a file outside of the folder,
-// even while another process replaces folders with links. The calls take some seconds.
+// even while another goroutine replaces folders with links. The calls take some seconds.
 func TestDirCannotBeLeft(t *testing.T) {
 	t.Parallel()
 	root, dir, outside := openDir(t)
