@@ -16,7 +16,7 @@ type Action struct {
 	Tool string `json:"tool"`
 	// Arguments are the arguments of the call. Empty means {}.
 	Arguments json.RawMessage `json:"args,omitempty"`
-	// DependsOn has the ids of the actions that must end before this one starts.
+	// DependsOn has the ids of the actions that must succeed before this one starts.
 	DependsOn []string `json:"depends_on,omitempty"`
 }
 

@@ -260,7 +260,7 @@ func (d *doctor) read(ctx context.Context, t *storedThreads, chosen []checkpoint
 // skewLimit is the largest difference between two clocks that is not a fault.
 const skewLimit = 5 * time.Second
 
-// some returns the first three ids, separated by commas.
+// some returns at most three ids, separated by commas. An ellipsis stands for further ones.
 func some(ids []string) string {
 	text := strings.Join(ids[:min(len(ids), 3)], ", ")
 	if len(ids) > 3 {

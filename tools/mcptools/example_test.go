@@ -80,7 +80,7 @@ func ExampleNew() {
 	// assistant: It is sunny.
 }
 
-// All tools of a server need approval until the server is trusted.
+// All tools of a server are annotated as destructive until the hints of the server are trusted.
 func ExampleOptions() {
 	server := mcp.NewServer(&mcp.Implementation{Name: "files"}, nil)
 	server.AddTool(&mcp.Tool{

@@ -15,7 +15,7 @@ import (
 
 type owner string
 
-// A drawer provides tools. The tool search returns the current content of the drawer.
+// A drawer provides tools. The tool find returns the current content of the drawer.
 type drawer struct {
 	found, description string
 	deleted            []string
