@@ -138,6 +138,14 @@ func TestQuotasAnswerWith429(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, line, "200")
 	assert.Equal(t, http.StatusTooManyRequests, ask(t, web, "bob", http.MethodGet, "/threads/"+thread+"/stream", nil).status)
+	messages := []any{map[string]any{"id": "m", "role": "user", "content": "hi"}}
+	for path, body := range map[string]map[string]any{
+		"/runs/wait":           {"assistant_id": "echo", "input": map[string]any{}},
+		"/v1/chat/completions": {"model": "echo", "messages": messages},
+		"/ag-ui/echo":          {"threadId": "t", "runId": "r", "messages": messages},
+	} {
+		assert.Equal(t, http.StatusTooManyRequests, ask(t, web, "bob", http.MethodPost, path, body).status, path)
+	}
 }
 
 func TestRequestsOfAUserAnswerWith429(t *testing.T) {

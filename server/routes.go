@@ -75,8 +75,8 @@ func endpoints() map[string]map[string]endpoint {
 		"/runs/crons/count":  {post: {(*call).countCrons, ActionSearch}},
 		"/runs/crons/{cron}": {patch: {(*call).patchCron, ActionUpdate}, remove: {(*call).deleteCron, ActionDelete}},
 
-		"/ag-ui/{assistant}":   {post: {(*call).runAGUI, ActionCreateRun}},
-		"/v1/chat/completions": {post: {(*call).completeChat, ActionCreateRun}},
+		"/ag-ui/{assistant}":   {post: {open((*call).runAGUI), ActionCreateRun}},
+		"/v1/chat/completions": {post: {open((*call).completeChat), ActionCreateRun}},
 		"/v1/models":           {get: {(*call).listModels, ActionSearch}},
 		"/v1/models/{model}":   {get: {(*call).getModel, ActionRead}},
 
