@@ -55,7 +55,8 @@ var (
 // its fields, and [errors.Is] with a kind, such as [ErrRateLimit].
 // See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerror.
 type Error struct {
-	// Kind is one of the kinds above, such as [ErrRateLimit], or nil if it is unknown.
+	// Kind is one of the kinds above, such as [ErrRateLimit], or [ErrEmpty] or
+	// [ErrMalformed], or nil if it is unknown.
 	Kind error
 	// Provider is the name of the provider, such as "openai".
 	Provider string
@@ -131,12 +132,18 @@ func (e *Error) Unwrap() []error {
 // Retryable reports whether the same call can succeed later. It returns false for an error
 // of unknown kind.
 func (e *Error) Retryable() bool {
-	return errors.Is(e.Kind, ErrRateLimit) || errors.Is(e.Kind, ErrOverloaded) || errors.Is(e.Kind, ErrTransport)
+	for _, kind := range []error{ErrRateLimit, ErrOverloaded, ErrTransport, ErrEmpty, ErrMalformed} {
+		if errors.Is(e.Kind, kind) {
+			return true
+		}
+	}
+	return false
 }
 
-// Retryable reports whether a retry can help. It returns true for a retryable [Error], and
-// for [ErrEmpty] and [ErrMalformed]. It returns false for any other error, and for the error
-// of a context that is done. For joined errors, such as the errors of [Fallback], it returns
+// Retryable reports whether a retry can help. For an [Error], it returns the result of
+// [Error.Retryable], whatever the Error wraps. It also returns true for [ErrEmpty] and
+// [ErrMalformed]. It returns false for any other error, and for the error of a context that
+// is done. For joined errors, such as the errors of [Fallback], it returns
 // true if a retry can help after one of them and none is the error of a context.
 func Retryable(err error) bool {
 	worth, over := judge(err)

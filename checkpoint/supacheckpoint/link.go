@@ -110,7 +110,7 @@ func attempt(ctx context.Context, limit time.Duration, fn func(context.Context) 
 }
 
 // transient reports whether a retry may succeed: after a lost connection, a
-// serialization failure, a deadlock, a lock timeout or a restart of the server.
+// serialization failure, a deadlock, a lock timeout, too many connections or a restart of the server.
 func transient(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch e.Code {

@@ -17,7 +17,8 @@ import (
 	"github.com/weft-go/weft/server/runs/riverqueue"
 )
 
-// The doctor names the missing rights of a role if it connects as this role, and if it connects as the owner of the tables with -role.
+// The doctor names the missing rights of a role: with -role if it connects as the owner of the tables, and without -role
+// if it connects as the role. Without -role, it skips a role that only reads.
 func TestDoctorNamesTheRightsThatARoleLacks(t *testing.T) {
 	t.Parallel()
 	base, schema := pgtest.DirectURL(t), pgtest.Schema(t)

@@ -21,8 +21,9 @@ type SavedFact struct {
 type FactStore interface {
 	// Apply applies changes in a scope in their order, all of them or none, and returns the result of each.
 	// It returns [ErrNotFound] for a fact that is not in the scope. It returns [ErrConflict] if a fact has
-	// another version than the change names, if a fact with another text has the ID of an added fact, and
-	// if an update sets the text of another fact. It returns [ErrForgotten] if [FactChange.Said] is before
+	// another version than the change names, if a fact with another text has the ID of an added fact, if an
+	// update would make a fact repeat another one (see [Fact.Repeats]), and if a superseded fact has already
+	// ended at the ValidFrom of the added fact. It returns [ErrForgotten] if [FactChange.Said] is before
 	// the last Forget of the scope, and [ErrQuota] if the scope would have too many facts.
 	Apply(ctx context.Context, s Scope, changes []FactChange) ([]Applied, error)
 	// Find yields facts by descending CreatedAt, and facts with the same CreatedAt by descending ID.

@@ -78,8 +78,9 @@ func (t term) best(words []string) float64 {
 }
 
 // Search finds passages by words, without regard to case, plural and ending. Passages
-// that define the words come first, and then passages with most of the words. Limit is
-// at most MaxFound, and 0 means 5.
+// with every word come first, except code in a document. Within each group, a passage
+// ranks higher if, for example, it defines the words or is the first under a heading of
+// these words. Limit is at most MaxFound, and 0 means 5.
 func (f *File) Search(query string, limit int) Found {
 	if limit <= 0 {
 		limit = 5

@@ -89,6 +89,7 @@ func TestReplyWithoutChoicesIsEmpty(t *testing.T) {
 			f := newFake(t, answer)
 			h := ask(t, backends[0].model(t, f), hello)
 			require.ErrorIs(t, h.err, llm.ErrEmpty)
+			assert.True(t, llm.Retryable(h.err), "a retry can help")
 			assert.Len(t, f.requests(), 1, "requests")
 		})
 	}

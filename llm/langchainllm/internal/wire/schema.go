@@ -30,7 +30,7 @@ type simplifier struct {
 	nodes  int
 }
 
-// plain lists the keywords that simplify copies.
+// plain lists the keywords that [simplifier.simplify] copies.
 var plain = []string{
 	"description", "title", "enum", "required", "format", "minimum", "maximum",
 	"minItems", "maxItems", "minLength", "maxLength", "pattern", "nullable", "default",
