@@ -37,8 +37,8 @@ func (r results) median(at cell) (sample, bool) {
 	return medians(all), len(all) > 0
 }
 
-// paired calls the function of with the samples of the cells in each round, and returns the
-// median of the results. It returns NaN if a cell was not measured.
+// paired calls the function argument of once a round, with the samples of the cells, and returns
+// the median of the results. It returns NaN if a cell was not measured.
 func (r results) paired(of func(round ...sample) float64, cells ...cell) float64 {
 	rounds := len(r[cells[0]])
 	for _, at := range cells {

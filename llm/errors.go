@@ -14,11 +14,11 @@ var (
 	// ErrInvalid is the error of a message, a request or [Limits] that are not valid.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrinvalid.
 	ErrInvalid = errors.New("invalid request")
-	// ErrEmpty is the error of a stream that ended without content.
+	// ErrEmpty is the error of a reply without content.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrempty.
 	ErrEmpty = errors.New("empty reply")
-	// ErrMalformed is the error of a stream whose chunks do not form a message, for example
-	// because the arguments of a tool call are cut off.
+	// ErrMalformed is the error of a reply that cannot be used, for example because the
+	// arguments of a tool call are cut off.
 	// See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerrmalformed.
 	ErrMalformed = errors.New("malformed reply")
 )
@@ -55,8 +55,8 @@ var (
 // its fields, and [errors.Is] with a kind, such as [ErrRateLimit].
 // See https://github.com/weft-go/weft/blob/main/docs/troubleshooting.md#llmerror.
 type Error struct {
-	// Kind is one of the kinds above, such as [ErrRateLimit], or [ErrEmpty] or
-	// [ErrMalformed], or nil if it is unknown.
+	// Kind is one of the kinds above, such as [ErrRateLimit], or [ErrEmpty], or
+	// [ErrMalformed]. It is nil if the kind is unknown.
 	Kind error
 	// Provider is the name of the provider, such as "openai".
 	Provider string
@@ -143,8 +143,8 @@ func (e *Error) Retryable() bool {
 // Retryable reports whether a retry can help. For an [Error], it returns the result of
 // [Error.Retryable], whatever the Error wraps. It also returns true for [ErrEmpty] and
 // [ErrMalformed]. It returns false for any other error, and for the error of a context that
-// is done. For joined errors, such as the errors of [Fallback], it returns
-// true if a retry can help after one of them and none is the error of a context.
+// is done. For joined errors, such as the errors of [Fallback], it returns true if a retry can
+// help after one of them and none is the error of a context.
 func Retryable(err error) bool {
 	worth, over := judge(err)
 	return worth && !over

@@ -47,7 +47,7 @@ type importer struct {
 	last          line // the last collected line
 	rows          int
 	first         int    // the first line of the batch
-	begin         int64  // the offset of the end of this line in the file; 0 for the first batch
+	begin         int64  // the offset of the end of the first line of the batch; 0 for the first batch
 	read          Counts // the items in the lines, new or not
 }
 

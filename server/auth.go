@@ -79,8 +79,9 @@ type Access struct {
 	User     User
 	Resource Resource
 	Action   Action
-	// ID is the id of the object. It is empty for an access to several objects, for the store, and for an object that
-	// does not exist yet. For create_run, and for a search for the runs of one thread, it is the id of the thread.
+	// ID is the id of the object. It is empty for an access to several objects, for the store, for the metrics, and for
+	// an object that does not exist yet. For create_run, and for a search for the runs of one thread, it is the id of the
+	// thread.
 	ID string
 	// Graph is the name of the graph of a new assistant, run or cron, or of a cron whose runs change. Otherwise it is empty.
 	Graph string

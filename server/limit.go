@@ -22,7 +22,8 @@ type Limits struct {
 	// default.
 	WriteTime time.Duration
 	// Streams is the number of requests that may stay open at the same time: event streams, and requests that wait for
-	// the end of a run, in any protocol. It is 4,096 by default. UserStreams is this number for one user: 100 by default.
+	// the result of a run, in any protocol. It is 4,096 by default. UserStreams is this number for one user: 100 by
+	// default.
 	Streams, UserStreams int
 	// Requests is the number of requests of a user in a second, on average: 100 by default. A burst may have twice as
 	// many.

@@ -108,7 +108,7 @@ type Options struct {
 	// error, the thread is kept and can be deleted again. OnDelete may be nil.
 	OnDelete func(ctx context.Context, thread string) error
 	// Heartbeat is the interval at which the server sends a comment to each event stream, a line break to each client
-	// that waits for a run, and a ping to each WebSocket. Zero means 5 s.
+	// that waits for the result of a run, except in OpenAI's protocol, and a ping to each WebSocket. Zero means 5 s.
 	Heartbeat time.Duration
 	// Chat is the chat page for end users, which the server serves at /chat/. Nil means none.
 	Chat *ui.Chat

@@ -41,10 +41,11 @@
 // used, and their output is read back and compared each time. A graph rejects a
 // type that JSON cannot restore unchanged. A run of a thread fails with
 // [ErrRoundTrip] for a value that JSON cannot restore unchanged, such as an int in
-// an any, a string that is not UTF-8, or NaN. A run without a thread also fails for
-// an int in an any, but not for the other two. The error names the channel and the
-// path of the value. Two losses are accepted, since a tag asks for them: fields tagged json:"-" are not
-// stored, and omitempty makes an empty slice or map nil.
+// an any, a string that is not UTF-8, or NaN. The error names the channel and the
+// path of the value. A run without a thread checks only channels whose type holds an
+// interface, a time or raw JSON, or has methods for JSON or text. Two losses are
+// accepted, since a tag asks for them: fields tagged json:"-" are not stored, and
+// omitempty makes an empty slice or map nil.
 //
 // A time.Time keeps its instant and its offset, but JSON does not hold the name of
 // its location. Put therefore replaces the location by UTC or a fixed zone, and
@@ -54,8 +55,8 @@
 // that has a MarshalJSON method are not changed.
 //
 // A stored thread is restored without calls of reducers. A channel with a custom
-// reducer stores its whole value after each step that writes to it. For values that grow, use
-// [Append], [Keyed], [Set] or [Map], which store only the changes.
+// reducer stores its whole value after each step that writes to it. For values that
+// grow, use [Append], [Keyed], [Set] or [Map], which store only the changes.
 //
 // To change the type of a channel that has stored values, set a function that
 // converts the old JSON; see [Channel.Upgrade].

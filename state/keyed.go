@@ -49,9 +49,9 @@ type KeyedChannel[E any] struct {
 // Prune sets a function that runs after each superstep, input or edit that writes to the
 // list. The function gets a copy of the list and returns the elements to keep, in their
 // order. The channel removes all other elements. Earlier checkpoints still have them.
-// Changes inside an element are ignored. The function must be pure, and does not run when a
-// state is restored. Prune returns the channel. Call Prune only where the channel is
-// declared.
+// Changes inside an element are ignored. The function must be pure, and does not run
+// when a state is restored. Prune returns the channel. Call Prune only where the channel
+// is declared.
 func (c *KeyedChannel[E]) Prune(keep func([]E) []E) *KeyedChannel[E] {
 	c.prune, c.traits.Prunes = keep, keep != nil
 	c.traits.ChangesAreWrites = keep == nil // no task writes the removals of keep

@@ -39,8 +39,8 @@ type MapChannel[K comparable, V any] struct {
 }
 
 // Default sets the entries that the map has before its first write. The first Put
-// adds to them, or the first Remove removes from them. Default returns the channel. Call Default only where the channel is
-// declared.
+// adds to them, or the first Remove removes from them. Default returns the channel. Call
+// Default only where the channel is declared.
 func (c *MapChannel[K, V]) Default(v func() map[K]V) *MapChannel[K, V] {
 	c.start = v
 	c.traits.ChangesAreWrites = false // the first stored change also contains the default

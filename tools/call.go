@@ -40,9 +40,8 @@ type Outcome struct {
 // is done, and the error wraps its cause; a [Bound] value is missing or has no text; the
 // call has no id ([ErrCallID]); a rule has a pattern that matches no tool ([ErrPattern]);
 // the call needs approval and o.Approval.Ask is nil ([ErrNoApprover]); 100 decisions about
-// the call were invalid; the tool returned
-// writes ([ErrWrites]), because only a graph can apply them; a function of o returned an
-// error or panicked.
+// the call were invalid; the tool returned writes ([ErrWrites]), because only a graph can
+// apply them; a function of o returned an error or panicked.
 func (s *Set) Call(ctx context.Context, call llm.ToolCall, o Options) (llm.Message, error) {
 	out, err := s.Run(ctx, call, o)
 	if err == nil && len(out.Update) > 0 {

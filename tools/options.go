@@ -13,8 +13,8 @@ type Options struct {
 	// negative number means no limit.
 	MaxParallel int
 	// Timeout is the time after which the context of one call, or of one attempt of
-	// [WithRetry], is done. Zero means 30 seconds. A negative duration means no limit. The call still waits for the tool, and
-	// uses a late result if it is not an error.
+	// [WithRetry], is done. Zero means 30 seconds. A negative duration means no limit. The
+	// call still waits for the tool, and uses a late result if it is not an error.
 	Timeout time.Duration
 	// MaxText is the maximum size of the text of a result, in bytes. Longer text is cut off
 	// with a note for the model. Zero means 64 KiB. A negative number means no limit.

@@ -105,8 +105,8 @@ func TestLeaseReadsTheNewestCheckpoint(t *testing.T) {
 }
 
 // A thread has had the maximum number of leases since its newest step, and the last lease expires while another run
-// requests the thread. The other run does not get a lease, since one process more than allowed could die: the thread is
-// busy, and then parked.
+// requests the thread. The other run does not get a lease, since the thread could then stop one process more than the
+// limit allows: the thread is busy, and then parked.
 func TestLeaseThatExpiresMeanwhileParksTheThread(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

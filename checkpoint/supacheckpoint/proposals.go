@@ -197,7 +197,7 @@ func (p *Proposals) get(ctx context.Context, thread string) (json.RawMessage, er
 
 // failsOpen reports whether FailOpen hides an error. FailOpen hides errors of the database, of
 // stored documents and of ProposalOptions.User. It does not hide invalid arguments, a missing
-// user and the end of ctx.
+// user or the end of ctx.
 func (p *Proposals) failsOpen(ctx context.Context, err error) bool {
 	return p.options.FailOpen && ctx.Err() == nil &&
 		!errors.Is(err, checkpoint.ErrInvalid) && !errors.Is(err, ErrNoOwner)

@@ -122,8 +122,8 @@ func inLines(data json.RawMessage, indent string, width int, shorten func(key, t
 	return shorten("", flat.String())
 }
 
-// briefElement returns a message as its role, text and tool calls, and any other element as JSON. A message has the form of
-// package llm or of a server.
+// briefElement returns a message as its role, text and tool calls, and any other element as JSON. A message has the form
+// of package llm or of a server.
 func briefElement(data json.RawMessage) string {
 	var m struct {
 		Role, Type string

@@ -66,7 +66,8 @@ func runResume(ctx context.Context, args []string, std *streams) (err error) {
 }
 
 // start starts a run that resumes a thread. If the last runs of the thread failed before they stored their input, it repeats
-// these runs instead. If key is not empty, the server starts only one run that resumes the thread, even if the request is repeated.
+// these runs instead. If key is not empty, the server starts only one run that resumes the thread, even if the request is
+// repeated.
 func (t *servedThreads) start(ctx context.Context, thread, graph, strategy, key string) ([]runView, error) {
 	lost, err := t.lost(ctx, thread)
 	if err != nil {

@@ -64,12 +64,12 @@ type Turn struct {
 	Most   int `json:"most"`
 }
 
-// EventName makes package server stream the value as an event "agent_turn". Values that a program emits are custom
-// events.
+// EventName makes package server stream the value as an event "agent_turn". Values of a program's own types are
+// custom events.
 func (Turn) EventName() named.Event { return named.Of[Turn]("agent_turn") }
 
-// EventName makes package server stream the value as an event "agent_outcome". Values that a program emits are custom
-// events.
+// EventName makes package server stream the value as an event "agent_outcome". Values of a program's own types are
+// custom events.
 func (Outcome) EventName() named.Event { return named.Of[Outcome]("agent_outcome") }
 
 // progress is the stored state of a run. Its channel has the agent's name, so that an agent and

@@ -20,9 +20,9 @@ var errExited = errors.New("the task called runtime.Goexit")
 
 // Go starts [Do] in a goroutine and returns a future of its result. The flow does not end before
 // the task has ended. If the function of the flow returns no error, and [Future.Wait] has not
-// returned the result, an error of the task fails the flow. Call Go only while the function of the flow
-// or the calling task runs. MaxParallel of the graph's options does not limit the tasks; [Map]
-// has its own limit.
+// returned the result, an error of the task fails the flow. Call Go only while the function of
+// the flow or the calling task runs. MaxParallel of the graph's options does not limit the tasks;
+// [Map] has its own limit.
 func Go[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) *Future[T] {
 	return start(ctx, key, fn, func() {})
 }

@@ -111,7 +111,7 @@ func TestResumeIsLinkedToItsPause(t *testing.T) {
 	var before tracetest.SpanStubs
 	input := state.Update{text.Put("in")}
 	for i, open := range []int{1, 1, 0} {
-		r := record(otelgraph.Options{}) // each run has its own, as in another process
+		r := record(otelgraph.Options{}) // each run has a telemetry of its own, as in another process
 		snap, err := build(r).Thread("t").Invoke(t.Context(), input...)
 		require.NoError(t, err)
 		require.Len(t, snap.Pauses, open)
@@ -169,7 +169,7 @@ func TestResumeIsLinkedToItsStaticPause(t *testing.T) {
 			var before tracetest.SpanStubs
 			input := state.Update{text.Put("in")}
 			for i, open := range []int{1, 1, 0, 1} {
-				r := record(otelgraph.Options{}) // each run has its own, as in another process
+				r := record(otelgraph.Options{}) // each run has a telemetry of its own, as in another process
 				b := graph.New("g", text)
 				for _, node := range []string{"first", "second"} {
 					b.Node(node, func(context.Context, state.View) (state.Update, error) { return nil, nil })

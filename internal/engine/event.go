@@ -34,7 +34,7 @@ type Event struct {
 	Update  state.Update // TaskFinished
 	Err     error        // TaskFinished
 	Resumed bool         // RunStarted
-	Saved   bool         // TaskFinished: an earlier run stored the result
+	Saved   bool         // TaskFinished: an earlier run, or an earlier attempt of an inner task, stored the result
 	Asked   bool         // TaskFinished: the task has an open question, or its subgraph has a static pause
 	// Detail is set for StepStarted, Checkpointed, Paused and RunEnded, and nil for other kinds.
 	Detail *EventDetail

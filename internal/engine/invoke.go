@@ -15,7 +15,8 @@ import (
 var ErrNoInput = errors.New("the run has no input and the thread has no checkpoint to resume; give it input, or graph.Begin()")
 
 // Invoke runs a graph until no task is due, or until it pauses or fails.
-// It returns a snapshot of the end of the run, which has the writes of finished tasks.
+// It returns a snapshot of the thread at the end of the run.
+// The snapshot includes the writes of finished tasks of a superstep that is not committed.
 // With an error, the snapshot may be nil. The argument events may be nil.
 func (p *Plan) Invoke(ctx context.Context, o *Options, events *Stream, writes []state.Write) (snap *Snapshot, err error) {
 	in, err := readInput(writes)

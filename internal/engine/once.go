@@ -124,9 +124,10 @@ func (t *Task) storeNow(channel string, data []byte) error {
 // The key consists of the thread, the origin of the thread's branch,
 // and the steps and ids of the task and of the tasks around it.
 // None of these parts depends on whether a checkpoint was stored before a crash.
-// Without a thread, the id of the run replaces the thread and the origin.
 // The origin is the newest checkpoint of the thread when the branch or turn began,
-// with the checkpoint at which the branch began, if that is another one. The origin keeps the keys of two branches apart, whose tasks may have equal steps and ids.
+// with the checkpoint at which the branch began, if that is another one.
+// It keeps the keys of two branches apart, whose tasks may have equal steps and ids.
+// Without a thread, the id of the run replaces the thread and the origin.
 func (t *Task) IdempotencyKey() string {
 	s := t.scope
 	switch {

@@ -51,8 +51,8 @@ type Plan struct {
 // A Node is a step of a graph.
 type Node struct {
 	Name string
-	// Run is nil for Start, for the node of an inner task, and for a stored node that the graph
-	// does not have.
+	// Run is nil for Start and End, for the node of an inner task, and for a stored node that the
+	// graph does not have.
 	Run Func
 	// Subgraph is the graph that Run calls; nil if the node runs no graph.
 	Subgraph *Subgraph

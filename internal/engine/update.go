@@ -250,7 +250,8 @@ func DeleteThread(ctx context.Context, o *Options) error {
 	return WithThread(ctx, o, func(store checkpoint.Store) error { return store.DeleteThread(ctx, o.Thread) })
 }
 
-// WithThread calls f while no run holds the thread; before, o.Conflict applies to a run that holds it. The store of f has the lease of the thread, if there are leases.
+// WithThread calls f while it holds the thread. If a run holds the thread, o.Conflict applies first.
+// If the store has leases, f gets a store with the lease of the thread.
 func WithThread(ctx context.Context, o *Options, f func(checkpoint.Store) error) error {
 	rc := &runContext{}
 	rc.begin(ctx, true)

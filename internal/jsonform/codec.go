@@ -54,7 +54,8 @@ func (c *codec) Err() error { return c.err }
 
 // Checked reports whether the encoding of a value of type T inspects the value or reads it back,
 // for example because T holds an interface, a time or raw JSON, or has methods for JSON or text.
-// It ignores strings that are not UTF-8, NaN and infinities, which cannot be stored either.
+// It returns false for types such as string and float64, although a string that is not UTF-8, NaN
+// and infinities cannot be stored.
 func (c *codec) Checked() bool { return c.watch || c.hooked }
 
 // CheckIdentity makes the codec verify that the key of an element is stored.

@@ -105,7 +105,7 @@ func checkReferences(root *jsonschema.Schema) (branches bool, err error) {
 
 type cycles struct {
 	root     *jsonschema.Schema
-	same     map[*jsonschema.Schema]int // by schema, how many schemas apply to its value; 0 while they are being counted
+	same     map[*jsonschema.Schema]int // how many schemas apply to a value because a schema does, with that schema; 0 while they are being counted
 	inner    []*jsonschema.Schema       // schemas of inner values that are not visited yet
 	branches bool
 }

@@ -52,8 +52,8 @@ type cached struct {
 	graph *graph.Graph
 }
 
-// After a pass, the threads are not read again for the time fresh or for pause times the duration of the pass, whichever is
-// longer. If a pass has failed, a call within the time resume continues it.
+// After a pass, the threads are not read again for the time fresh or for pause times the duration of the pass, whichever
+// is longer. If a pass has failed, a call within the time resume continues it.
 const (
 	fresh  = time.Second
 	pause  = 5

@@ -19,7 +19,8 @@ type forgetIn struct {
 	Heard    tools.Bound[heard]
 }
 
-// notForgotten is the result if a tool result, a file or another agent may have asked to forget the fact, and not the user.
+// notForgotten is the text of the error if the wish to forget the fact may come from a tool result, a file or another
+// agent, and not from the user.
 const notForgotten = "nothing was forgotten, since a tool or a file was read in this turn: ask the user to repeat the wish in their next message, and forget it then"
 
 // forget removes a fact if the model quotes the user. Nothing checks that the quote asks for it.

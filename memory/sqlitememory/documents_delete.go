@@ -10,10 +10,10 @@ import (
 
 // Delete implements [driver.DocumentStore]. The first transaction removes the sources, so that
 // readers no longer see them; its time grows with their number. Further transactions remove the
-// chunks. Each of these ends after about 30 ms, so that other writers can write in between. Delete returns when no
-// chunk is left. If it is interrupted, the next [Open] removes the rest. Removed data is
-// overwritten in the file. If the query selects by scope alone, Delete also removes the data from
-// the write-ahead log; see [ErrInUse].
+// chunks. Each of these ends after about 30 ms, so that other writers can write in between. Delete
+// returns when no chunk is left. If it is interrupted, the next [Open] removes the rest. Removed
+// data is overwritten in the file. If the query selects by scope alone, Delete also removes the
+// data from the write-ahead log; see [ErrInUse].
 func (k *documentStore) Delete(ctx context.Context, q driver.SourceQuery) (int, error) {
 	var keys []int64
 	err := k.db.sql.Change(ctx, func(w *sqlitedb.Session) (err error) {

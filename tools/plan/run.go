@@ -88,8 +88,8 @@ func run(ctx context.Context, set *tools.Set, actions []tools.Action, o Options)
 	return r.results, update, nil
 }
 
-// A runner runs one plan. Only the goroutine of loop accesses its fields, except ended, and set and options, which do not
-// change.
+// A runner runs one plan. Other goroutines than that of loop use only ended, set and options, which
+// do not change.
 type runner struct {
 	set     *tools.Set
 	actions []tools.Action

@@ -271,7 +271,8 @@ func (s *Store) selected(q *runs.Query) (found []match) {
 	return found
 }
 
-// matches reports whether a record meets the conditions of a query, except Kind, IDs, Metadata and Filter, which selected checks.
+// matches reports whether a record meets the conditions of a query, except Kind, IDs, Metadata and Filter, which selected
+// checks.
 func matches(q *runs.Query, r *runs.Record) bool {
 	return (q.Parent == "" || r.Parent == q.Parent) && (q.Owner == nil || r.Owner == *q.Owner) &&
 		(q.Graph == "" || r.Graph == q.Graph) && (len(q.Statuses) == 0 || slices.Contains(q.Statuses, r.Status)) &&
