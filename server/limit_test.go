@@ -144,7 +144,9 @@ func TestQuotasAnswerWith429(t *testing.T) {
 		"/v1/chat/completions": {"model": "echo", "messages": messages},
 		"/ag-ui/echo":          {"threadId": "t", "runId": "r", "messages": messages},
 	} {
-		assert.Equal(t, http.StatusTooManyRequests, ask(t, web, "bob", http.MethodPost, path, body).status, path)
+		refused := ask(t, web, "bob", http.MethodPost, path, body)
+		assert.Equal(t, http.StatusTooManyRequests, refused.status, path)
+		assert.Contains(t, refused.body, "open streams", path)
 	}
 }
 

@@ -255,9 +255,16 @@ func TestApprovalIsUsedOnce(t *testing.T) {
 			if !again {
 				want, times = "a person rejected this call: leave it", 1
 			}
+			var finished []llm.Message
+			o.Emit = func(_ context.Context, value any) {
+				if e, ok := value.(tools.CallFinished); ok {
+					finished = append(finished, e.Answer)
+				}
+			}
 			answer := mustCall(t, set, numbered(1, "tool"), o)
 			assert.Equal(t, want, answer.Text())
 			assert.Equal(t, times, ran)
+			assert.Equal(t, []llm.Message{answer}, finished, "one event for the new answer")
 		})
 	}
 }

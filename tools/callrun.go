@@ -33,8 +33,7 @@ func (e *callRun) refuse(why string) *callRun {
 func (e *callRun) remembered(ctx context.Context) (Outcome, error) {
 	switch {
 	case e.answer != nil:
-		e.emit(ctx, CallFinished{Call: e.asked, Answer: e.answer.Message})
-		return *e.answer, nil
+		return e.answered(ctx), nil
 	case e.options.Once == nil || e.options.ByTask:
 		return e.carryOut(ctx)
 	}
@@ -48,6 +47,12 @@ func (e *callRun) remembered(ctx context.Context) (Outcome, error) {
 	return Outcome{Message: message}, err
 }
 
+// answered returns the answer of a call whose tool does not run.
+func (e *callRun) answered(ctx context.Context) Outcome {
+	e.emit(ctx, CallFinished{Call: e.asked, Answer: e.answer.Message})
+	return *e.answer
+}
+
 // carryOut runs the tool and answers the call.
 func (e *callRun) carryOut(ctx context.Context) (Outcome, error) {
 	if e.approval != nil {
@@ -55,7 +60,7 @@ func (e *callRun) carryOut(ctx context.Context) (Outcome, error) {
 			return Outcome{}, failure(e.call, err)
 		}
 		if e.answer != nil { // the person did not approve the call again
-			return *e.answer, nil
+			return e.answered(ctx), nil
 		}
 	}
 	e.emit(ctx, CallStarted{Call: e.call})
