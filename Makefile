@@ -49,13 +49,9 @@ test-portable: ## the tests that need no PostgreSQL, for macOS and Windows
 	$(GO) build ./...
 	$(GO) test -timeout=20m $(TESTFLAGS) $(PORTABLE)
 
-# Long tests of the protocol, of indexes and of conditions. The pooler does not change what they prove,
-# and make test runs them.
-UNPOOLED := ^Test(.*SimpleProtocol|.*ByIndex|HalfIndexes|ConditionsMatch|OlderDatabasesMigrateForward)$$
-
 .PHONY: test-pooled
 test-pooled: ## the tests on PostgreSQL once more, through PgBouncer in transaction mode
-	WEFT_POSTGRES_POOLED=1 $(GO) test $(RACED) -timeout=20m $(TESTFLAGS) -skip='$(UNPOOLED)' ./internal/pgtest ./internal/pgdb ./checkpoint/pgcheckpoint/... ./memory/pgmemory ./server/runs/pgruns ./server/runs/riverqueue
+	WEFT_POSTGRES_POOLED=1 $(GO) test $(RACED) -timeout=20m $(TESTFLAGS) ./internal/pgtest ./internal/pgdb ./checkpoint/pgcheckpoint/... ./memory/pgmemory ./server/runs/pgruns ./server/runs/riverqueue
 
 .PHONY: check
 check: ## all that a change has to pass; a check that fails does not hide the others

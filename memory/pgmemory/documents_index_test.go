@@ -48,7 +48,7 @@ func TestKnowledgeByIndex(t *testing.T) {
 	} {
 		for _, limit := range []int{1, 30, 5000} {
 			hits, wanted := 0, 0
-			for range 8 { // the first searches learn the size of the selection and of the index
+			for range 20 { // the first searches learn the size of the selection and of the index
 				s := driver.ChunkSearch{Query: c.query, Embedding: vector(), Model: "m", Limit: limit}
 				got, err := quick.Documents().Search(ctx, s)
 				assert.NoError(t, err, "search")
