@@ -177,6 +177,7 @@ faults: ## the faults of docs/reliability.md in full: about 15 minutes (WEFT_SEE
 		-run='^(TestEveryFlippedBitOfAValueIsFound|TestEveryBitOfARowIsChecked|TestOneOfManyConcurrentWritersSucceeds|TestLostLeaseStoresNothing|TestConcurrentProcessesMigrateOnce)$$'
 	WEFT_FAULTS=1 $(GO) test ./checkpoint/sqlitecheckpoint -count=1 -v -timeout=10m -run='^TestEveryFlippedBitIsFound$$'
 	WEFT_FAULTS=1 $(GO) test ./memory/drivertest -count=1 -v -timeout=10m -run='^TestImportNamesTheMissingLine$$'
+	WEFT_CONDITIONS=5000 $(GO) test ./memory/pgmemory -count=1 -v -timeout=10m -run='^TestConditionsMatch$$'
 
 .PHONY: seeds
 seeds: ## run the tests that prove what the examples promise, and print which passed
