@@ -131,8 +131,8 @@ type TaskFinished struct {
 	where
 	// Update has the writes of the task.
 	Update state.Update
-	// Saved says that an earlier run stored the result. A task of a flow also sets it if an
-	// earlier attempt stored the result.
+	// Saved says that the result was already stored: by an earlier run or, for a task of a
+	// flow, by an earlier attempt.
 	Saved bool
 	// Asked says that the task waits for an answer.
 	Asked bool

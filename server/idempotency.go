@@ -9,8 +9,8 @@ import (
 	"github.com/weft-go/weft/server/runs"
 )
 
-// idempotencyKey is the header with a key that a client chooses for the request for a run or a cron. If the client
-// repeats the request with the same key, the server starts no second run and makes no second cron.
+// idempotencyKey is a header with a key that the client chooses, for a request that starts a run or makes a cron. If
+// the client repeats the request with the same key, the server starts no second run and makes no second cron.
 const idempotencyKey = "Idempotency-Key"
 
 const maxKey = 255 // bytes

@@ -123,8 +123,8 @@ type Options struct {
 	// Cost returns the price of tokens that a node of a graph has used, in the currency of
 	// [ui.Studio]. The studio shows it beside the tokens. Nil means that it shows no costs.
 	Cost func(graph, node string, used llm.Usage) float64
-	// Logger logs failures, also those whose details clients do not get, and the start and end of the server. Nil means
-	// that nothing is logged.
+	// Logger logs failures, with details that clients do not get, and the start and end of the server. Nil means that
+	// nothing is logged.
 	Logger *slog.Logger
 }
 
